@@ -1,0 +1,248 @@
+"""Stages, and `lift`: the only bridge from pure cores to Rx.
+
+A stage is a plain object with three methods. ``feed(item)`` returns or yields what is ready, ``flush()`` is called
+when the source completes, ``abort(error)`` when it fails or when the stage itself raised: it releases what may
+still be shown and closes what is open. Whatever a generator yielded before it raised is delivered.
+
+Adjacent lifted operators in one ``pipe()`` are recognised and run as one loop (`Chain`), so composing costs little.
+
+Two kinds of fault are kept apart. A stage that raises ends the stream with ``on_error``, after everything that was
+ready. A subscriber that raises is never taken for a fault of the stream: stages are not told, nothing more is
+delivered to it, and its own exception goes back to whoever was emitting (a synchronous source hands it to that
+subscriber's ``on_error``, as reactivex does).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+from reactivex import Observable, abc
+from reactivex.disposable import Disposable
+
+from streamflow.errors import StreamflowError, UsageError
+
+A = TypeVar("A")
+B = TypeVar("B")
+In = TypeVar("In", contravariant=True)
+Out = TypeVar("Out", covariant=True)
+
+
+class Stage(Protocol[In, Out]):
+    """The contract of a pure core."""
+
+    def feed(self, item: In, /) -> Iterable[Out]:
+        """Take one item, give what is ready."""
+        ...
+
+    def flush(self) -> Iterable[Out]:
+        """The source completed: give the rest."""
+        ...
+
+    def abort(self, error: BaseException, /) -> Iterable[Out]:
+        """The source or this stage failed: release what may be shown, close what is open."""
+        ...
+
+
+class Chain:
+    """Several stages as one, without Rx. After a fault `error` is set and nothing more is taken in.
+
+    >>> class Double:
+    ...     def feed(self, item): return [item, item]
+    ...     def flush(self): return ["end"]
+    ...     def abort(self, error): return []
+    >>> chain = Chain([Double(), Double()])
+    >>> chain.feed("a"), chain.finish()
+    (['a', 'a', 'a', 'a'], ['end', 'end', 'end'])
+    """
+
+    __slots__ = ("_feeds", "_stages", "error")
+
+    def __init__(self, stages: Sequence[Stage[Any, Any]]) -> None:
+        self._stages = stages
+        self._feeds = [stage.feed for stage in stages]
+        self.error: BaseException | None = None
+
+    def feed(self, item: Any) -> list[Any]:
+        """Push one item through; what comes out at the end."""
+        batch: list[Any] = [item]
+        position = 0
+        out: list[Any] = []
+        try:
+            for feed in self._feeds:
+                out = []
+                for entry in batch:
+                    out += feed(entry)
+                if not out:
+                    return out
+                batch = out
+                position += 1
+        except Exception as error:
+            return self._fail(position, error, out)
+        return batch
+
+    def finish(self) -> list[Any]:
+        """The source completed: flush every stage in order."""
+        batch: list[Any] = []
+        for position, stage in enumerate(self._stages):
+            out: list[Any] = []
+            try:
+                for entry in batch:
+                    out += stage.feed(entry)
+                out += stage.flush()
+            except Exception as error:
+                return self._fail(position, error, out)
+            batch = out
+        return batch
+
+    def abort(self, error: BaseException) -> list[Any]:
+        """The source failed: let every stage release what may be shown."""
+        return self._fail(-1, error, [])
+
+    def _fail(self, position: int, error: BaseException, ready: list[Any]) -> list[Any]:
+        self.error = error
+        if position >= 0:
+            ready += self._stages[position].abort(error)
+        for stage in self._stages[position + 1 :]:
+            out: list[Any] = []
+            try:
+                for entry in ready:
+                    out += stage.feed(entry)
+            except Exception as second:
+                error.add_note(f"while passing on what came before: {second!r}")
+            out += stage.abort(error)
+            ready = out
+        self._attach_partial(error)
+        return ready
+
+    def _attach_partial(self, error: BaseException) -> None:
+        # The last stage that keeps blocks has the view of the stream that the subscriber saw.
+        if not isinstance(error, StreamflowError):
+            return
+        for stage in reversed(self._stages):
+            partial = getattr(stage, "partial", None)
+            if partial is not None:
+                error.partial = partial(error)
+                error.emitted = stage.emitted
+                return
+
+
+class Lifted(Observable[B]):
+    """An Observable that runs a chain of stages over its source; made by `lift`."""
+
+    def __init__(self, source: Observable[Any], operators: "tuple[Operator[Any, Any], ...]") -> None:
+        super().__init__()
+        self.source = source
+        self.operators = operators
+
+    def _subscribe_core(
+        self, observer: abc.ObserverBase[B], scheduler: abc.SchedulerBase | None = None
+    ) -> abc.DisposableBase:
+        run = _Run(Chain([operator.make_stage() for operator in self.operators]), observer)
+        run.subscription = self.source.subscribe(
+            run.on_next, run.on_error, run.on_completed, scheduler=scheduler
+        )
+        if run.stopped:
+            run.subscription.dispose()
+        return Disposable(run.dispose)
+
+
+class _Run(Generic[B]):
+    """One subscription: its own stages, one observer."""
+
+    __slots__ = ("chain", "observer", "stopped", "subscriber_fault", "subscription")
+
+    def __init__(self, chain: Chain, observer: abc.ObserverBase[B]) -> None:
+        self.chain = chain
+        self.observer = observer
+        self.stopped = False
+        self.subscriber_fault: BaseException | None = None
+        self.subscription: abc.DisposableBase | None = None
+
+    def on_next(self, item: Any) -> None:
+        if self.stopped:
+            return
+        ready = self.chain.feed(item)
+        if ready:
+            self._emit(ready)
+        if self.chain.error is not None:
+            self._end_with_error(self.chain.error)
+
+    def on_error(self, error: Exception) -> None:
+        if error is self.subscriber_fault:
+            self.observer.on_error(error)
+        elif not self.stopped:
+            self._emit(self.chain.abort(error))
+            self._end_with_error(error)
+
+    def on_completed(self) -> None:
+        if self.stopped:
+            return
+        self._emit(self.chain.finish())
+        if self.chain.error is not None:
+            self._end_with_error(self.chain.error)
+        elif not self.stopped:
+            self.stopped = True
+            self.observer.on_completed()
+
+    def dispose(self) -> None:
+        self.stopped = True
+        if self.subscription is not None:
+            self.subscription.dispose()
+
+    def _emit(self, ready: list[B]) -> None:
+        emit = self.observer.on_next
+        try:
+            for item in ready:
+                if self.stopped:
+                    return
+                emit(item)
+        except Exception as fault:
+            self.subscriber_fault = fault
+            self.dispose()
+            raise
+
+    def _end_with_error(self, error: BaseException) -> None:
+        if self.stopped:
+            return
+        self.dispose()
+        self.observer.on_error(error)  # type: ignore[arg-type]
+
+
+class Operator(Generic[A, B]):
+    """A reactivex operator made of a pure stage: ``source.pipe(operator)``.
+
+    `make_stage` gives a fresh stage, so the same operator also serves without Rx (`streamflow.run`, `Feeder`).
+    """
+
+    __slots__ = ("make_stage", "name")
+
+    def __init__(self, make_stage: Callable[[], Stage[A, B]], name: str) -> None:
+        self.make_stage = make_stage
+        self.name = name
+
+    def __call__(self, source: Observable[A]) -> Observable[B]:
+        if isinstance(source, Lifted):
+            return Lifted(source.source, (*source.operators, self))
+        if not isinstance(source, Observable):
+            raise UsageError(
+                f"{self.name}() works on an Observable, not on {type(source).__name__}: "
+                f"use source.pipe({self.name}()), or sf.run(items, {self.name}()) for a plain iterable"
+            )
+        return Lifted(source, (self,))
+
+    def __repr__(self) -> str:
+        return f"{self.name}()"
+
+
+def lift(make_stage: Callable[[], Stage[A, B]], name: str = "operator") -> Operator[A, B]:
+    """Make an operator from a function that makes a stage. Each subscription gets a stage of its own.
+
+    >>> import reactivex as rx
+    >>> class Upper:
+    ...     def feed(self, item): return [item.upper()]
+    ...     def flush(self): return []
+    ...     def abort(self, error): return []
+    >>> rx.of("a", "b").pipe(lift(Upper, "upper")).subscribe(print) and None
+    A
+    B
+    """
+    return Operator(make_stage, name)
