@@ -1,0 +1,114 @@
+"""The stage that turns frames into events: picks the dialect, reads the JSON, watches over the end."""
+
+from typing import Any
+
+import orjson
+
+from streamflow.errors import ProtocolError, StreamTruncated, UsageError
+from streamflow.events import Event, Frame, Notice, Raw, Response
+from streamflow.providers.payload import excerpt, load_torn, wrong_shape
+from streamflow.providers.provider import Dialect, Provider
+from streamflow.providers.turn import Turn
+
+BAD_FRAME_POLICIES = ("error", "skip")
+_loads = orjson.loads
+
+
+class Normalizer:
+    """Frames of one provider in, events out. The end is known: bytes that stop before it raise `StreamTruncated`."""
+
+    def __init__(
+        self, row: Provider, *, choice: int = 0, on_bad_frame: str = "error", raw: bool = False
+    ) -> None:
+        if on_bad_frame not in BAD_FRAME_POLICIES:
+            raise UsageError(f"on_bad_frame={on_bad_frame!r}: choose one of {', '.join(BAD_FRAME_POLICIES)}")
+        self._row = row
+        self._choice = choice
+        self._skips = on_bad_frame == "skip"
+        self._raw = raw
+        self._turn = Turn(row.name)
+        self._dialect: Dialect | None = None
+        self._position = 0
+        self._frames = 0
+        self._said_after_end = False
+
+    def feed(self, frame: Frame) -> list[Event]:
+        """Take one frame."""
+        turn = self._turn
+        data = frame.data
+        if turn.ended:
+            return self._after_end(frame)
+        self._frames += 1
+        self._position = frame.end
+        if self._raw:
+            turn.emit(Raw(frame))
+        try:
+            if data == "[DONE]":
+                self._known_dialect({}, frame).done()
+            else:
+                try:
+                    payload = _loads(data)
+                except ValueError:
+                    payload = load_torn(frame, turn.provider)
+                    turn.has_torn_text = True
+                self._read(payload, frame)
+        except ProtocolError as error:
+            if not self._skips:
+                raise
+            turn.notice("bad_frame", error.message, excerpt(frame))
+        out = turn.out
+        turn.out = []
+        return out
+
+    def _read(self, payload: Any, frame: Frame) -> None:
+        if payload.__class__ is not dict:
+            raise wrong_shape(frame, self._turn.provider, f"{type(payload).__name__} instead of an object")
+        dialect = self._dialect or self._known_dialect(payload, frame)
+        try:
+            dialect.read(payload, frame)
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+            # Dialects read by the documented shape; whatever does not fit it lands here.
+            raise wrong_shape(frame, self._turn.provider, f"{type(error).__name__}: {error}") from error
+
+    def _known_dialect(self, payload: dict[str, Any], frame: Frame) -> Dialect:
+        if self._dialect is None:
+            kinds = self._row.dialects
+            kind = next((kind for kind in kinds if kind.recognises(payload, frame)), kinds[0])
+            self._dialect = kind(self._turn, self._row, self._choice)
+        return self._dialect
+
+    def _after_end(self, frame: Frame) -> list[Event]:
+        if self._said_after_end or frame.data == "[DONE]":
+            return []
+        self._said_after_end = True
+        return [Notice("data_after_end", f"data after the end of the stream was ignored, from byte {frame.start}")]
+
+    def flush(self) -> list[Event]:
+        """The bytes ended: properly, or not."""
+        turn = self._turn
+        if not turn.ended:
+            if self._dialect is None or not self._dialect.may_end():
+                raise StreamTruncated(
+                    f"{turn.provider}: the stream ended before its end marker, after {self._frames} frames "
+                    f"({self._position} bytes)",
+                    provider=turn.provider,
+                    position=self._position,
+                )
+            turn.complete()
+        return turn.take()
+
+    def abort(self, error: BaseException) -> list[Event]:
+        """The stream failed: close what is open."""
+        self._turn.abort()
+        if isinstance(error, ProtocolError | StreamTruncated) and error.provider is None:
+            error.provider = self._row.name
+        return self._turn.take()
+
+    def partial(self, error: BaseException | None = None) -> Response:
+        """What came so far."""
+        return self._turn.partial(error)
+
+    @property
+    def emitted(self) -> bool:
+        """True once an event left."""
+        return self._turn.emitted
