@@ -1,0 +1,264 @@
+"""Server-sent events: bytes to frames, by the rules of the WHATWG HTML standard (9.2.6).
+
+Three things are ours. Frames carry byte offsets: ``start`` is the first byte after the blank line before the event,
+``end`` lies behind the byte that dispatched it (the first byte of the blank line's end, so that CRLF cut in two gives
+the same offsets). An event left open at the end can be delivered. And everything held is bounded.
+"""
+
+from collections.abc import Iterable
+from typing import Final, Literal
+
+from streamflow.errors import LimitExceeded, StreamflowError, UsageError
+from streamflow.events import Frame
+from streamflow.wire.intake import MAX_EVENT_BYTES, Data, as_bytes, bom_length, check_limit, frames_then
+
+Tail = Literal["drop", "deliver"]
+TAILS: Final = ("drop", "deliver")
+
+# A longer number of milliseconds is no reconnection time, and int() refuses numbers of thousands of digits.
+_RETRY_DIGITS: Final = 18
+
+# How many event names are remembered, and up to which length.
+_KNOWN_NAMES: Final = 64
+
+
+class SseDecoder:
+    """Decodes ``text/event-stream``.
+
+    >>> decoder = SseDecoder()
+    >>> [frame.data for frame in decoder.feed(b"data: a\\n\\ndata: b\\ndata: c\\n\\ndata: d")]
+    ['a', 'b\\nc']
+    >>> list(decoder.flush())
+    []
+    """
+
+    __slots__ = (
+        "_boundary",
+        "_data",
+        "_data_size",
+        "_event",
+        "_fault",
+        "_head",
+        "_last_id",
+        "_limit",
+        "_names",
+        "_offset",
+        "_open",
+        "_retry",
+        "_skip_lf",
+        "_start",
+        "_tail",
+        "retry",
+    )
+
+    def __init__(self, *, tail: Tail = "drop", max_event_bytes: int = MAX_EVENT_BYTES) -> None:
+        if tail not in TAILS:
+            raise UsageError(f"tail must be one of {', '.join(TAILS)}, not {tail!r}")
+        self._limit = check_limit(max_event_bytes)
+        self._tail = tail
+        self._fault: StreamflowError | None = None
+        self._head: bytes | None = b""  # None when the byte order mark is decided
+        self._offset = 0  # in the stream, of the next byte
+        self._boundary = False  # nothing is open: the fast path may begin here
+        self._skip_lf = False
+        self._open = bytearray()  # a line without its end
+        self._start = -1  # of the open event
+        self._data: list[bytes] = []
+        self._data_size = 0
+        self._event = b""
+        self._names: dict[bytes, str] = {}
+        self._last_id = ""
+        self._retry: int | None = None
+        self.retry: int | None = None
+        """The last reconnection time that the stream gave, in milliseconds."""
+
+    def feed(self, data: Data) -> Iterable[Frame]:
+        """Take one read, give the events that it completes."""
+        if data.__class__ is not bytes:
+            data = as_bytes(data)
+        if self._fault is not None:
+            raise self._fault
+        out: list[Frame] = []
+        try:
+            if self._boundary:
+                self._blocks(data, out)
+            else:
+                self._resume(data, out)
+        except LimitExceeded as fault:
+            self._fault = fault
+            self._open = bytearray()
+            self._data = []
+            if out:
+                return frames_then(out, fault)
+            raise
+        return out
+
+    def flush(self) -> Iterable[Frame]:
+        """The stream ended: an event still open is dropped or delivered."""
+        if self._fault is not None:
+            raise self._fault
+        out: list[Frame] = []
+        if self._head:
+            self._open += self._head
+            self._offset += len(self._head)
+        self._head = None
+        if self._tail == "deliver":
+            # Without its colon the name itself may be cut, and an event without any text says nothing.
+            if b":" in self._open:
+                self._field(bytes(self._open), self._offset - len(self._open))
+            if any(self._data):
+                self._dispatch(self._offset, out)
+        self._open.clear()
+        self._reset()
+        return out
+
+    def abort(self, error: BaseException) -> Iterable[Frame]:
+        """The source failed: an event still open is not shown."""
+        return []
+
+    def _resume(self, data: bytes, out: list[Frame]) -> None:
+        """Finish what the reads before left open, then go on event by event."""
+        if self._head is not None:
+            data = self._head + data
+            mark = bom_length(data)
+            if mark is None:
+                self._head = data
+                return
+            self._head = None
+            self._boundary = True
+            self._offset = mark
+            self._blocks(data[mark:], out)
+            return
+        at = self._walk(data, out, stop=True)
+        if at < len(data):
+            self._blocks(data[at:], out)
+
+    def _blocks(self, data: bytes, out: list[Frame]) -> None:
+        """The fast path: whole events of one data line, perhaps after one event line. The rest goes line by line."""
+        if len(data) > self._limit:
+            self._walk(data, out)
+            return
+        if b"\r" in data:
+            end, blank = b"\r\n", b"\r\n\r\n"
+        else:
+            end, blank = b"\n", b"\n\n"
+        width = len(blank)
+        dispatched = len(end) + 1
+        *blocks, rest = data.split(blank)
+        at = self._offset
+        for block in blocks:
+            size = len(block)
+            name: str | None = "message"
+            value = block
+            if block[:6] != b"data: ":
+                line, _, value = block.partition(end)
+                name = self._names.get(line) or self._learn(line)
+            if name is None or value[:6] != b"data: " or b"\n" in value or (width == 4 and b"\r" in value):
+                self._offset = at
+                self._walk(block + blank, out)
+            else:
+                try:
+                    text = value[6:].decode()
+                except UnicodeDecodeError:
+                    text = value[6:].decode("utf-8", "replace")
+                out.append(Frame(name, text, self._last_id, None, None, None, at, at + size + dispatched))
+            at += size + width
+        self._offset = at
+        if rest:
+            self._walk(rest, out)
+
+    def _learn(self, line: bytes) -> str | None:
+        """The event name of a whole event line, remembered because a stream repeats a few names; None for others."""
+        if line[:7] != b"event: " or len(line) == 7 or b"\r" in line or b"\n" in line:
+            return None
+        name = line[7:].decode("utf-8", "replace")
+        if len(self._names) < _KNOWN_NAMES and len(line) < _KNOWN_NAMES:
+            self._names[line] = name
+        return name
+
+    def _walk(self, data: bytes, out: list[Frame], *, stop: bool = False) -> int:
+        """Any stream, line by line; with ``stop`` only to the first place where nothing is open. Returns how far."""
+        size = len(data)
+        at = 0
+        if self._skip_lf and size:
+            self._skip_lf = False
+            at = 1 if data[0] == 10 else 0
+        lf = cr = -1
+        while at < size:
+            # Each is sought again only when it was passed, so the whole read is looked at once.
+            if lf < at:
+                lf = data.find(b"\n", at)
+                lf = size if lf < 0 else lf
+            if cr < at:
+                cr = data.find(b"\r", at)
+                cr = size if cr < 0 else cr
+            cut = min(lf, cr)
+            held = len(self._open)
+            if held + cut - at > self._limit:
+                raise self._too_large(self._offset + at - held)
+            line = data[at:cut]
+            line_start = self._offset + at - held
+            if cut == size:
+                self._open += line
+                at = size
+                break
+            if held:
+                self._open += line
+                line = bytes(self._open)
+                self._open.clear()
+            at = cut + 1
+            if cut == cr:
+                if at == size:
+                    self._skip_lf = True
+                elif lf == at:
+                    at += 1
+            if line:
+                self._field(line, line_start)
+                continue
+            self._dispatch(self._offset + cut + 1, out)
+            if stop and not self._skip_lf:
+                break
+        self._offset += at
+        self._boundary = not (self._skip_lf or self._open or self._start >= 0)
+        return at
+
+    def _field(self, line: bytes, line_start: int) -> None:
+        if self._start < 0:
+            self._start = line_start
+        name, _, value = line.partition(b":")
+        if value[:1] == b" ":
+            value = value[1:]
+        if name == b"data":
+            self._data_size += len(line) + 1
+            if self._data_size > self._limit + 1:
+                raise self._too_large(line_start)
+            self._data.append(value)
+        elif name == b"event":
+            self._event = value
+        elif name == b"id":
+            if b"\0" not in value:
+                self._last_id = value.decode("utf-8", "replace")
+        elif name == b"retry" and value.isdigit() and len(value) <= _RETRY_DIGITS:
+            self.retry = self._retry = int(value)
+
+    def _dispatch(self, end: int, out: list[Frame]) -> None:
+        if self._data:
+            name = self._event.decode("utf-8", "replace") or "message"
+            text = b"\n".join(self._data).decode("utf-8", "replace")
+            out.append(Frame(name, text, self._last_id, self._retry, None, None, self._start, end))
+        self._reset()
+
+    def _reset(self) -> None:
+        self._start = -1
+        self._data = []
+        self._data_size = 0
+        self._event = b""
+        self._retry = None
+
+    def _too_large(self, line_start: int) -> LimitExceeded:
+        start = line_start if self._start < 0 else self._start
+        return LimitExceeded(
+            f"the event that begins at byte {start} is larger than {self._limit} bytes",
+            kind="max_event_bytes",
+            position=start,
+        )
