@@ -15,6 +15,7 @@ import msgspec
 
 from streamflow.errors import LimitExceeded, ProtocolError, StreamflowError, StreamTruncated, UsageError
 from streamflow.events import Frame
+from streamflow.wire.intake import MAX_EVENT_BYTES, Data, as_bytes, check_limit
 
 MAX_HEADERS_BYTES = 128 * 1024
 MAX_MESSAGE_BYTES = 24 * 1024 * 1024
@@ -106,21 +107,19 @@ class EventStreamDecoder:
 
     __slots__ = ("_base", "_buffer", "_error", "_headers_length", "_max_event_bytes", "_total")
 
-    def __init__(self, *, max_event_bytes: int = 32 * 1024 * 1024) -> None:
-        if max_event_bytes < 1:
-            raise UsageError(f"max_event_bytes must be a positive number of bytes, not {max_event_bytes}")
-        self._max_event_bytes = max_event_bytes
+    def __init__(self, *, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
+        self._max_event_bytes = check_limit(max_event_bytes)
         self._buffer = bytearray()
         self._base = 0  # offset of the buffer, and so of the open message, in the stream
         self._total = 0  # length of the open message; 0 until its prelude is there
         self._headers_length = 0
         self._error: StreamflowError | None = None
 
-    def feed(self, data: bytes | str) -> Iterator[Frame]:
+    def feed(self, data: Data) -> Iterator[Frame]:
         """Take bytes in, give the messages that are complete."""
         if self._error is not None:
             raise self._error
-        self._buffer += data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+        self._buffer += as_bytes(data)
         try:
             yield from self._frames()
         except ProtocolError as error:

@@ -7,12 +7,10 @@ by one. Only brackets and strings are followed here; what is inside an element i
 import re
 from collections.abc import Iterable, Iterator
 
-from streamflow.errors import LimitExceeded, ProtocolError, StreamflowError, StreamTruncated, UsageError, redact_secrets
+from streamflow.errors import LimitExceeded, ProtocolError, StreamflowError, StreamTruncated
 from streamflow.events import Frame
+from streamflow.wire.intake import HEAD_BYTES, MAX_EVENT_BYTES, Data, as_bytes, bom_length, check_limit, excerpt
 
-EXCERPT_BYTES = 200
-
-_BOM = b"\xef\xbb\xbf"
 _WHITE = re.compile(rb"[ \t\r\n]*")
 _STRUCTURE = re.compile(rb'["{}\[\]]')
 _STRING_STOP = re.compile(rb'["\\]')
@@ -45,7 +43,7 @@ _EXPECTED = {
 class JsonArrayDecoder:
     """Cut a JSON array of objects, or objects one after another, into one frame per object.
 
-    An error that shows an excerpt waits until that excerpt is complete (200 bytes, or the end of the stream), so
+    An error that shows an excerpt waits until enough for it is there (512 bytes, or the end of the stream), so
     that it reads the same however the bytes were cut. The end of the stream between two elements is no error here:
     the dialect knows whether its last message came.
 
@@ -69,10 +67,8 @@ class JsonArrayDecoder:
         "_state",
     )
 
-    def __init__(self, *, max_event_bytes: int = 32 * 1024 * 1024) -> None:
-        if max_event_bytes < 1:
-            raise UsageError(f"max_event_bytes must be a positive number of bytes, not {max_event_bytes}")
-        self._max_event_bytes = max_event_bytes
+    def __init__(self, *, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
+        self._max_event_bytes = check_limit(max_event_bytes)
         self._buffer = bytearray()
         self._base = 0  # offset of the buffer in the stream
         self._scan = 0  # everything before it has been looked at; may lie one byte ahead, after a backslash
@@ -83,15 +79,14 @@ class JsonArrayDecoder:
         self._fault: str | None = None  # what is wrong with the bytes at the front of the buffer
         self._error: StreamflowError | None = None
 
-    def feed(self, data: bytes | str) -> Iterator[Frame]:
+    def feed(self, data: Data) -> Iterator[Frame]:
         """Take bytes in, give the elements that closed."""
         if self._error is not None:
             raise self._error
-        # A lone surrogate has no UTF-8 form; its three bytes become U+FFFD when the frame is decoded.
-        self._buffer += data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+        self._buffer += as_bytes(data)
         yield from self._frames()
         self._drop_consumed()
-        if self._fault is not None and len(self._buffer) >= EXCERPT_BYTES:
+        if self._fault is not None and len(self._buffer) >= HEAD_BYTES:
             raise self._broken(self._fault)
 
     def flush(self) -> Iterable[Frame]:
@@ -130,9 +125,10 @@ class JsonArrayDecoder:
         """Go over white space, commas and the array's own brackets to the next object."""
         buffer = self._buffer
         if self._base == 0 and self._scan == 0:
-            if len(buffer) < len(_BOM) and _BOM.startswith(buffer):
+            mark = bom_length(buffer)
+            if mark is None:
                 return False
-            self._scan = len(_BOM) if buffer.startswith(_BOM) else 0
+            self._scan = mark
         while True:
             white = _WHITE.match(buffer, self._scan)
             assert white is not None  # the pattern matches the empty string
@@ -191,8 +187,7 @@ class JsonArrayDecoder:
             self._start = 0
 
     def _broken(self, fault: str) -> StreamflowError:
-        line = " ".join(self._buffer[:EXCERPT_BYTES].decode("utf-8", "replace").split())
-        message = f"{fault}, at byte {self._base}: {redact_secrets(line)!r}"
+        message = f"{fault}, at byte {self._base}: {excerpt(self._buffer)}"
         return self._failed(ProtocolError(message, position=self._base))
 
     def _failed(self, error: StreamflowError) -> StreamflowError:

@@ -14,9 +14,9 @@ CORPUS = Path(__file__).parents[2] / "../shared/corpus"
 
 OBJECTS = [
     {"candidates": [{"content": {"parts": [{"text": 'a "quoted" ] } { [ \\ word'}], "role": "model"}}]},
-    {"text": "émoji 🎈 \\\" \n end\\", "deep": [[[{"a": []}]]], "empty": {}},
+    {"text": 'émoji 🎈 \\" \n end\\', "deep": [[[{"a": []}]]], "empty": {}},
     {},
-    {"n": -1.5e3, "t": True, "z": None, "\\\\": "\\\\\""},
+    {"n": -1.5e3, "t": True, "z": None, "\\\\": '\\\\"'},
 ]
 
 
@@ -181,6 +181,11 @@ def test_a_secret_in_the_excerpt_is_hidden():
     assert "[redacted]" in error.message
 
 
+def test_a_secret_that_crosses_the_end_of_the_excerpt_is_hidden():
+    _, error = same_for_every_cutting(b"x" * 190 + b" sk-abcdefghijklmnopqrstuvwxyz" + b" y" * 200)
+    assert "sk-" not in error.message
+
+
 def test_invalid_utf8_becomes_the_replacement_character():
     wire = b'[{"a":"\xff\xc3"}]'
     frames, error = same_for_every_cutting(wire)
@@ -193,7 +198,9 @@ def test_text_is_taken_too():
     assert outcome(list(wire.decode())) == outcome([wire])
 
 
-def test_a_limit_must_be_positive():
+def test_wrong_use():
+    with pytest.raises(UsageError):
+        list(JsonArrayDecoder().feed(7))
     with pytest.raises(UsageError):
         JsonArrayDecoder(max_event_bytes=0)
 
@@ -213,6 +220,11 @@ def test_the_limit_holds_to_the_byte(inner):
     assert [frame.data for frame in frames] == ["{}"]
     assert type(error) is LimitExceeded
     assert (error.kind, error.position) == ("max_event_bytes", 4)
+
+
+def test_an_end_at_the_limit_is_a_cut_stream():
+    _, error = same_for_every_cutting(b'[{"a":1', max_event_bytes=6)
+    assert type(error) is StreamTruncated
 
 
 def test_the_limit_comes_before_a_later_fault():
@@ -259,7 +271,7 @@ def test_cost_is_linear():
     assert seconds(800_000) < small * 16 * 6 + 0.05
 
 
-JSONISH = st.lists(st.sampled_from([*"[]{},\"\\ \n", '{"a":', "{}", "[{", "}]", "x1", "é", "﻿"]), max_size=40).map(
+JSONISH = st.lists(st.sampled_from([*'[]{},"\\ \n', '{"a":', "{}", "[{", "}]", "x1", "é", "\ufeff"]), max_size=40).map(
     lambda parts: "".join(parts).encode()
 )
 
