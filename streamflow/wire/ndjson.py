@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from streamflow.errors import LimitExceeded, StreamflowError
 from streamflow.events import Frame
-from streamflow.wire.intake import MAX_EVENT_BYTES, Data, as_bytes, bom_length, check_limit, frames_then
+from streamflow.wire.intake import MAX_EVENT_BYTES as MAX_EVENT_BYTES
+from streamflow.wire.intake import Data, as_bytes, bom_length, check_limit, frames_then
 
 
 class NdjsonDecoder:

@@ -6,13 +6,13 @@ the same offsets). An event left open at the end can be delivered. And everythin
 """
 
 from collections.abc import Iterable
-from typing import Final, Literal
+from typing import Final
 
 from streamflow.errors import LimitExceeded, StreamflowError, UsageError
 from streamflow.events import Frame
-from streamflow.wire.intake import MAX_EVENT_BYTES, Data, as_bytes, bom_length, check_limit, frames_then
+from streamflow.wire.intake import MAX_EVENT_BYTES as MAX_EVENT_BYTES
+from streamflow.wire.intake import Data, as_bytes, bom_length, check_limit, frames_then
 
-Tail = Literal["drop", "deliver"]
 TAILS: Final = ("drop", "deliver")
 
 # A longer number of milliseconds is no reconnection time, and int() refuses numbers of thousands of digits.
@@ -51,7 +51,7 @@ class SseDecoder:
         "retry",
     )
 
-    def __init__(self, *, tail: Tail = "drop", max_event_bytes: int = MAX_EVENT_BYTES) -> None:
+    def __init__(self, *, tail: str = "drop", max_event_bytes: int = MAX_EVENT_BYTES) -> None:
         if tail not in TAILS:
             raise UsageError(f"tail must be one of {', '.join(TAILS)}, not {tail!r}")
         self._limit = check_limit(max_event_bytes)
@@ -78,6 +78,20 @@ class SseDecoder:
             data = as_bytes(data)
         if self._fault is not None:
             raise self._fault
+        size = len(data)
+        # Most servers flush after each event, so that a read is one event of one line.
+        if (
+            self._boundary
+            and data.find(b"\n") == size - 2
+            and data[:6] == b"data: "
+            and data[-1:] == b"\n"
+            and b"\r" not in data
+            and size <= self._limit
+        ):
+            at = self._offset
+            self._offset = end = at + size
+            text = data[6:-2].decode("utf-8", "replace")
+            return [Frame("message", text, self._last_id, None, None, None, at, end)]
         out: list[Frame] = []
         try:
             if self._boundary:
