@@ -78,20 +78,11 @@ class SseDecoder:
             data = as_bytes(data)
         if self._fault is not None:
             raise self._fault
-        size = len(data)
-        # Most servers flush after each event, so that a read is one event of one line.
-        if (
-            self._boundary
-            and data.find(b"\n") == size - 2
-            and data[:6] == b"data: "
-            and data[-1:] == b"\n"
-            and b"\r" not in data
-            and size <= self._limit
-        ):
-            at = self._offset
-            self._offset = end = at + size
-            text = data[6:-2].decode("utf-8", "replace")
-            return [Frame("message", text, self._last_id, None, None, None, at, end)]
+        if self._boundary and data[-1:] == b"\n" and len(data) <= self._limit:
+            # Most servers flush after each event, so that a read is often exactly one.
+            frame = self._only_event(data)
+            if frame is not None:
+                return [frame]
         out: list[Frame] = []
         try:
             if self._boundary:
@@ -147,6 +138,30 @@ class SseDecoder:
         if at < len(data):
             self._blocks(data[at:], out)
 
+    def _only_event(self, data: bytes) -> Frame | None:
+        """The event of a read that is one event with one data line, perhaps after one event line; else None."""
+        name = "message"
+        value = data
+        crlf = data[-2:] == b"\r\n"
+        if data[:5] != b"data:":
+            line, _, value = data.partition(b"\r\n" if crlf else b"\n")
+            known = self._names.get(line) or self._learn(line)
+            if known is None or value[:5] != b"data:":
+                return None
+            name = known
+        size = len(value)
+        if crlf:
+            if value.find(b"\r") != size - 4 or value.find(b"\n") != size - 3:
+                return None
+            value = value[6:-4] if value[5] == 32 else value[5:-4]
+        elif value.find(b"\n") != size - 2 or b"\r" in value:
+            return None
+        else:
+            value = value[6:-2] if value[5] == 32 else value[5:-2]
+        start = self._offset
+        self._offset = end = start + len(data)
+        return Frame(name, value.decode("utf-8", "replace"), self._last_id, None, None, None, start, end - crlf)
+
     def _blocks(self, data: bytes, out: list[Frame]) -> None:
         """The fast path: whole events of one data line, perhaps after one event line. The rest goes line by line."""
         if len(data) > self._limit:
@@ -164,17 +179,14 @@ class SseDecoder:
             size = len(block)
             name: str | None = "message"
             value = block
-            if block[:6] != b"data: ":
+            if block[:5] != b"data:":
                 line, _, value = block.partition(end)
                 name = self._names.get(line) or self._learn(line)
-            if name is None or value[:6] != b"data: " or b"\n" in value or (width == 4 and b"\r" in value):
+            if name is None or value[:5] != b"data:" or b"\n" in value or (width == 4 and b"\r" in value):
                 self._offset = at
                 self._walk(block + blank, out)
             else:
-                try:
-                    text = value[6:].decode()
-                except UnicodeDecodeError:
-                    text = value[6:].decode("utf-8", "replace")
+                text = value[6 if value[5:6] == b" " else 5 :].decode("utf-8", "replace")
                 out.append(Frame(name, text, self._last_id, None, None, None, at, at + size + dispatched))
             at += size + width
         self._offset = at

@@ -100,9 +100,7 @@ PIECES = [b"\n", b"\r\n", b"\r", b"{}", b"\xef\xbb\xbf", b" ", b"\xff"]
 
 @settings(max_examples=200, deadline=None)
 @given(
-    st.lists(st.sampled_from([b"\n", b"\r\n", b"\r", b"{}", b"\xef\xbb\xbf", b" ", b"\xff"]), max_size=20).map(
-        b"".join
-    ),
+    st.lists(st.sampled_from(PIECES), max_size=20).map(b"".join),
     st.sampled_from([1, 3, 100]),
 )
 def test_whole_equals_byte_by_byte(body, limit):

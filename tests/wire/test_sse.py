@@ -279,6 +279,7 @@ def test_one_large_read_is_linear(event):
 PIECES = [
     b"data: ", b"data:", b"data", b"event: ", b"event:e", b"id: 1", b"id: \0", b"retry: 5", b":", b" ", b"\n", b"\n\n",
     b"\r", b"\r\n", b"\r\n\r\n", b"x", b"\xef\xbb\xbf", b"\xff", "é".encode(), b'{"a": 1}', b"data: x\n\n",
+    b"data:y\r\n\r\n", b"event: x\ndata: ", b"event: x\r\ndata:", b"event: y\r\ndata: y\r\n\r\n", b"event: \n",
 ]  # fmt: skip
 
 
@@ -316,3 +317,10 @@ def test_like_the_plain_rules(body):
         elif field == "id" and "\0" not in value:
             last_id = value
     assert triples(run([body])[0]) == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=5).map(b"".join), max_size=8), st.sampled_from([12, 1000]))
+def test_reads_of_whole_events(reads, limit):
+    body = b"".join(reads)
+    assert run(reads, max_event_bytes=limit) == run(single(body), max_event_bytes=limit)
