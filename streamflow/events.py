@@ -227,7 +227,7 @@ class Frame(msgspec.Struct, frozen=True):
     """One message of the wire, before it is understood.
 
     ``data`` is text; AWS frames have ``headers`` and ``payload`` (bytes) instead. ``start`` and ``end`` are byte
-    offsets in the stream.
+    offsets in the stream. ``unfinished`` says that the bytes ended before the frame did.
 
     >>> Frame("message", "{}").id
     ''
@@ -241,6 +241,7 @@ class Frame(msgspec.Struct, frozen=True):
     payload: bytes | None = None
     start: int = -1
     end: int = -1
+    unfinished: bool = False
 
 
 class Raw(msgspec.Struct, frozen=True, tag=True):

@@ -159,6 +159,7 @@ class _Run(Generic[B]):
 
     def on_next(self, item: Any) -> None:
         if self.stopped:
+            self.dispose()
             return
         ready = self.chain.feed(item)
         if ready:
@@ -168,6 +169,7 @@ class _Run(Generic[B]):
 
     def on_error(self, error: Exception) -> None:
         if error is self.subscriber_fault:
+            self.subscriber_fault = None
             self.observer.on_error(error)
         elif not self.stopped:
             self._emit(self.chain.abort(error))
@@ -196,8 +198,9 @@ class _Run(Generic[B]):
                     return
                 emit(item)
         except Exception as fault:
+            # Not disposed yet: a synchronous source still has to hand this back through `on_error`.
             self.subscriber_fault = fault
-            self.dispose()
+            self.stopped = True
             raise
 
     def _end_with_error(self, error: BaseException) -> None:

@@ -53,9 +53,11 @@ class Normalizer:
                     turn.has_torn_text = True
                 self._read(payload, frame)
         except ProtocolError as error:
-            if not self._skips:
-                raise
-            turn.notice("bad_frame", error.message, excerpt(frame))
+            # A frame that the end of the bytes tore is no fault of the format: `flush` says whether it was a cut.
+            if not frame.unfinished:
+                if not self._skips:
+                    raise
+                turn.notice("bad_frame", error.message, excerpt(frame))
         out = turn.out
         turn.out = []
         return out

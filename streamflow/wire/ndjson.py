@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+import msgspec
+
 from streamflow.errors import LimitExceeded, StreamflowError
 from streamflow.events import Frame
 from streamflow.wire.intake import MAX_EVENT_BYTES as MAX_EVENT_BYTES
@@ -70,7 +72,7 @@ class NdjsonDecoder:
         self._head = None
         self._open.clear()
         self._line(line, 0, out)
-        return out
+        return [msgspec.structs.replace(frame, unfinished=True) for frame in out]
 
     def abort(self, error: BaseException) -> Iterable[Frame]:
         """The source failed: a line still open is not shown."""

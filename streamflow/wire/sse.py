@@ -8,6 +8,8 @@ the same offsets). An event left open at the end can be delivered. And everythin
 from collections.abc import Iterable
 from typing import Final
 
+import msgspec
+
 from streamflow.errors import LimitExceeded, StreamflowError, UsageError
 from streamflow.events import Frame
 from streamflow.wire.intake import MAX_EVENT_BYTES as MAX_EVENT_BYTES
@@ -113,6 +115,7 @@ class SseDecoder:
                 self._field(bytes(self._open), self._offset - len(self._open))
             if any(self._data):
                 self._dispatch(self._offset, out)
+                out = [msgspec.structs.replace(frame, unfinished=True) for frame in out]
         self._open.clear()
         self._reset()
         return out

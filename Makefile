@@ -1,0 +1,39 @@
+# Two commands do all the set-up: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test lint bench fuzz clean
+
+help: ## what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "streamflow needs Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+	  { echo "could not make $(VENV); on Debian: apt-get install python3-venv"; exit 1; }
+	@echo "installing streamflow and its tools into $(VENV) (only when pyproject.toml or constraints.txt changed)"
+	@$(PIP) --constraint constraints.txt --editable '.[test,bench]' || \
+	  { echo "the installation failed: is the package index reachable?"; exit 1; }
+	@touch $@
+
+demo: $(STAMP) ## show a recorded stream becoming text, thinking, tool calls, usage
+	@$(BIN)/streamflow demo
+
+test: $(STAMP) ## lint, types, import contracts, all tests
+	@$(BIN)/ruff check streamflow tests bench
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python -m pytest -q
+
+bench: $(STAMP) ## speed beside the peers, in one run
+	@$(BIN)/python -m bench
+
+fuzz: $(STAMP) ## the property tests with many examples
+	@STREAMFLOW_FUZZ=1000000 $(BIN)/python -m pytest -q -m "not slow" tests/wire tests/text
+
+clean: ## remove the environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist

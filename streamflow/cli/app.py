@@ -1,0 +1,48 @@
+"""The application that all verbs hang on, and how it ends: exit codes, no tracebacks."""
+
+import sys
+
+import typer
+
+from streamflow.cli.decode import decode
+from streamflow.cli.demo import demo
+from streamflow.errors import StreamflowError, UsageError
+
+app = typer.Typer(
+    name="streamflow",
+    help="Streams of language models as one clean event stream.\n\n"
+    "Example: curl -N https://api.example/v1/chat/completions ... | streamflow decode openai",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def _root() -> None:
+    """Streams of language models as one clean event stream."""
+
+
+app.command()(decode)
+app.command()(demo)
+
+EXIT_USAGE = 2
+EXIT_FAILED = 3
+
+
+def run_app() -> None:
+    """Run; wrong usage exits with 2, a failed stream with 3, a closed pipe and Ctrl-C quietly."""
+    try:
+        app()
+    except UsageError as error:
+        print(f"streamflow: {error.message}", file=sys.stderr)
+        sys.exit(EXIT_USAGE)
+    except StreamflowError as error:
+        print(f"streamflow: {error.message}", file=sys.stderr)
+        sys.exit(EXIT_FAILED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,163 @@
+"""``streamflow decode``: a Unix filter from provider bytes to events."""
+
+import sys
+from collections.abc import Callable, Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO
+
+import typer
+
+from streamflow.encoding import to_json
+from streamflow.errors import UsageError
+from streamflow.events import Chunk, StreamFailed
+from streamflow.fold import Fold
+from streamflow.operators import normalize_provider, tool_accumulate, wire_decode
+from streamflow.stage import Chain
+
+READ_BYTES = 65536
+
+
+class Emit(str, Enum):
+    """What to print."""
+
+    events = "events"
+    response = "response"
+    text = "text"
+
+
+class Framing(str, Enum):
+    """How frames are cut out of the bytes."""
+
+    auto = "auto"
+    sse = "sse"
+    ndjson = "ndjson"
+    json_array = "json_array"
+    eventstream = "eventstream"
+
+
+def decode(
+    provider: Annotated[str, typer.Argument(help="Whose stream it is: openai, anthropic, gemini, bedrock, ...")],
+    file: Annotated[str, typer.Argument(help="A file with the body of the response; - is standard input.")] = "-",
+    framing: Annotated[Framing, typer.Option(help="How the bytes are framed.")] = Framing.auto,
+    cut: Annotated[int, typer.Option(help="Feed N bytes at a time (0: as they come).", min=0)] = 0,
+    emit: Annotated[Emit, typer.Option(help="JSON lines of events, one response object, or the text.")] = Emit.events,
+    on_bad_frame: Annotated[str, typer.Option(help="error, or skip: go on without a broken frame.")] = "error",
+) -> None:
+    """Turn a provider's bytes into events, the whole response, or the visible text.
+
+    Exit code 0: the stream is complete. 3: it failed or was cut (the error is the last line). 2: wrong usage.
+
+    Examples:
+
+      curl -N https://api.example/v1/messages ... | streamflow decode anthropic
+
+      streamflow decode gemini answer.json --emit text
+    """
+    chain = Chain(
+        [
+            operator.make_stage()
+            for operator in (
+                wire_decode(provider, framing=framing.value),
+                normalize_provider(provider, on_bad_frame=on_bad_frame),
+                tool_accumulate(),
+            )
+        ]
+    )
+    printer = _PRINTERS[emit](sys.stdout.buffer)
+    with _opened(file) as source:
+        for event in _events(chain, _pieces(source, cut)):
+            printer.show(event)
+    sys.exit(printer.close())
+
+
+def _opened(file: str) -> BinaryIO:
+    if file == "-":
+        return sys.stdin.buffer
+    try:
+        return Path(file).open("rb")
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror}; give the path of a recorded body, or - for stdin") from error
+
+
+def _pieces(source: BinaryIO, cut: int) -> Iterator[bytes]:
+    read = getattr(source, "read1", source.read)
+    while data := read(READ_BYTES):
+        if cut:
+            for start in range(0, len(data), cut):
+                yield data[start : start + cut]
+        else:
+            yield data
+
+
+def _events(chain: Chain, pieces: Iterator[bytes]) -> Iterator[Any]:
+    for piece in pieces:
+        yield from chain.feed(piece)
+        if chain.error is not None:
+            break
+    else:
+        yield from chain.finish()
+    if chain.error is not None:
+        if isinstance(chain.error, UsageError) or not hasattr(chain.error, "info"):
+            raise chain.error
+        yield StreamFailed(chain.error.info())
+
+
+class _Events:
+    """One JSON line for each event, as it comes; the error itself is the last line of a failed stream."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self._failed = False
+
+    def show(self, event: Any) -> None:
+        self._failed = isinstance(event, StreamFailed)
+        self._out.write(to_json(event) + b"\n")
+        self._out.flush()
+
+    def close(self) -> int:
+        return 3 if self._failed else 0
+
+
+class _Response:
+    """One JSON object at the end."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self._fold = Fold()
+
+    def show(self, event: Any) -> None:
+        self._fold.add(event)
+
+    def close(self) -> int:
+        response = self._fold.response()
+        self._out.write(to_json(response) + b"\n")
+        self._out.flush()
+        return 0 if response.complete else 3
+
+
+class _Text:
+    """The visible text, as it comes; an error goes to standard error."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self._failed = False
+
+    def show(self, event: Any) -> None:
+        if isinstance(event, Chunk):
+            if event.visible:
+                self._out.write(event.text.encode())
+                self._out.flush()
+        elif isinstance(event, StreamFailed):
+            self._failed = True
+            print(f"\n{to_json(event.error).decode()}", file=sys.stderr)
+
+    def close(self) -> int:
+        return 3 if self._failed else 0
+
+
+_PRINTERS: dict[Emit, Callable[[BinaryIO], Any]] = {
+    Emit.events: _Events,
+    Emit.response: _Response,
+    Emit.text: _Text,
+}

@@ -1,0 +1,37 @@
+"""The JSON form of events: an object with ``"type"`` = the class name, and the fields."""
+
+from typing import Any
+
+import msgspec
+
+from streamflow.errors import StreamflowError
+from streamflow.events import Event, Stamped
+
+
+def _as_data(value: Any) -> Any:
+    if isinstance(value, StreamflowError):
+        return value.info()
+    raise NotImplementedError(f"{type(value).__name__} has no JSON form")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_as_data)
+_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Event | Stamped)
+
+
+def to_json(event: Any) -> bytes:
+    """One event, response or plain value as JSON.
+
+    >>> from streamflow.events import Notice
+    >>> to_json(Notice("gap", "2 missing"))
+    b'{"type":"Notice","code":"gap","message":"2 missing","raw":null}'
+    """
+    return _encoder.encode(event)
+
+
+def from_json(data: bytes | str) -> Any:
+    """The event that `to_json` wrote.
+
+    >>> from_json('{"type":"Notice","code":"gap"}')
+    Notice(code='gap', message='', raw=None)
+    """
+    return _decoder.decode(data)

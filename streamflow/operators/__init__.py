@@ -1,0 +1,25 @@
+"""The operators. Each is an ordinary reactivex operator: ``source.pipe(sse_decode(), normalize_provider("openai"))``."""
+
+from streamflow.operators._eventstream_decode import eventstream_decode
+from streamflow.operators._json_array_decode import json_array_decode
+from streamflow.operators._ndjson_decode import ndjson_decode
+from streamflow.operators._normalize_provider import normalize_provider
+from streamflow.operators._sequence import sequence
+from streamflow.operators._sse_decode import sse_decode
+from streamflow.operators._to_response import to_response
+from streamflow.operators._tool_accumulate import tool_accumulate
+from streamflow.operators._visible_filter import visible_filter
+from streamflow.operators._wire_decode import wire_decode
+
+__all__ = [
+    "eventstream_decode",
+    "json_array_decode",
+    "ndjson_decode",
+    "normalize_provider",
+    "sequence",
+    "sse_decode",
+    "to_response",
+    "tool_accumulate",
+    "visible_filter",
+    "wire_decode",
+]

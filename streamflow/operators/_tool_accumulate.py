@@ -1,0 +1,48 @@
+from typing import Any
+
+from streamflow.events import BlockComplete, StreamCompleted, ToolCall, ToolCallsReady
+from streamflow.fold import call_of, is_client_call
+from streamflow.stage import Operator, lift
+
+
+class ToolAccumulate:
+    """Gathers the calls of a turn; they become ready just before the turn's proper end."""
+
+    def __init__(self) -> None:
+        self._calls: list[ToolCall] = []
+
+    def feed(self, item: Any) -> list[Any]:
+        """Pass everything on; before the end say which calls there are."""
+        kind = item.__class__
+        if kind is BlockComplete:
+            if is_client_call(item):
+                self._calls.append(call_of(item))
+        elif kind is StreamCompleted and self._calls:
+            ended = item.stop_reason != "cancelled"
+            calls, self._calls = self._calls, []
+            return [ToolCallsReady(calls), item] if ended else [item]
+        return [item]
+
+    def flush(self) -> list[Any]:
+        """Calls of a turn without an end are never ready."""
+        return []
+
+    def abort(self, error: BaseException) -> list[Any]:
+        """Calls of a failed turn are never ready."""
+        return []
+
+
+def tool_accumulate() -> Operator[Any, Any]:
+    """Add `ToolCallsReady` with all calls of a turn, before its proper end and never before a cut.
+
+    ```
+    events  --BlockComplete(tool_call)------------------StreamCompleted--|
+    out     --BlockComplete(tool_call)--ToolCallsReady--StreamCompleted--|
+    ```
+
+    >>> import streamflow as sf
+    >>> call = BlockComplete(0, "tool_call", tool_id="c1", tool_name="f", input={})
+    >>> [type(e).__name__ for e in sf.run([call, StreamCompleted("tool_use")], tool_accumulate())]
+    ['BlockComplete', 'ToolCallsReady', 'StreamCompleted']
+    """
+    return lift(ToolAccumulate, "tool_accumulate")

@@ -1,0 +1,97 @@
+"""The command line as a filter, in a process of its own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+WIRE = (
+    b'data: {"id":"1","choices":[{"delta":{"content":"Hel"}}]}\n\n'
+    b'data: {"id":"1","choices":[{"delta":{"content":"lo"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+)
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def streamflow(*arguments, stdin=b""):
+    return subprocess.run(
+        [sys.executable, "-m", "streamflow", *arguments], input=stdin, capture_output=True, cwd=ROOT, timeout=60
+    )
+
+
+def test_events_are_json_lines():
+    done = streamflow("decode", "openai", stdin=WIRE)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["type"] for line in lines] == [
+        "StreamStart",
+        "BlockStart",
+        "Chunk",
+        "Chunk",
+        "BlockComplete",
+        "StreamCompleted",
+    ]
+    assert done.returncode == 0
+
+
+def test_text_is_the_visible_text():
+    done = streamflow("decode", "openai", "-", "--emit", "text", "--cut", "1", stdin=WIRE)
+    assert (done.stdout, done.returncode) == (b"Hello", 0)
+
+
+def test_response_is_one_object():
+    response = json.loads(streamflow("decode", "openai", "--emit", "response", stdin=WIRE).stdout)
+    assert (response["text"], response["complete"], response["error"]) == ("Hello", True, None)
+
+
+@pytest.mark.parametrize("emit", ["events", "response", "text"])
+def test_a_cut_stream_exits_with_3_and_says_so(emit):
+    done = streamflow("decode", "openai", "--emit", emit, stdin=WIRE[:70])
+    assert done.returncode == 3
+    told = done.stderr if emit == "text" else done.stdout
+    last = json.loads(told.splitlines()[-1])
+    error = last if emit == "text" else last["error"]
+    assert error["type"] == "StreamTruncated"
+    assert b"Traceback" not in done.stderr
+    assert b"Hel" in done.stdout
+
+
+def test_a_file_is_read(tmp_path):
+    path = tmp_path / "answer.wire"
+    path.write_bytes(WIRE)
+    assert streamflow("decode", "openai", str(path), "--emit", "text").stdout == b"Hello"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("decode", "opneai"), "openai"),
+        (("decode", "openai", "/no/such/file"), "cannot read"),
+        (("decode", "openai", "--emit", "nonsense"), "events"),
+        (("decode", "openai", "--framing", "xml"), "json_array"),
+        (("decode", "openai", "--cut", "-1"), "cut"),
+        (("decode",), "provider"),
+        (("dekode",), "decode"),
+    ],
+)
+def test_wrong_usage_exits_with_2_and_says_what_to_do(arguments, hint):
+    done = streamflow(*arguments)
+    assert done.returncode == 2
+    assert hint in done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("decode", "--help"), ("demo", "--help")])
+def test_help_teaches_by_example(arguments):
+    done = streamflow(*arguments)
+    assert done.returncode == 0
+    assert b"xample" in done.stdout
+
+
+def test_demo_shows_the_main_job():
+    done = streamflow("demo")
+    out = done.stdout.decode()
+    assert done.returncode == 0, done.stderr
+    for word in ("thinking", "get_weather", "tokens in", "the same", "StreamTruncated"):
+        assert word in out
+    assert "DIFFERENT" not in out

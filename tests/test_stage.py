@@ -1,0 +1,155 @@
+"""Stages, fusing, and the difference between a stage's fault and a subscriber's."""
+
+import pytest
+import reactivex as rx
+from reactivex import operators as ops
+from reactivex.subject import Subject
+
+import streamflow as sf
+from streamflow.stage import Chain, Lifted, lift
+
+
+class Echo:
+    """Passes on, and says what it was told."""
+
+    def __init__(self, log=None, bad=None):
+        self.log = [] if log is None else log
+        self.bad = bad
+
+    def feed(self, item):
+        if item == self.bad:
+            yield f"before {item}"
+            raise ValueError(item)
+        yield item
+
+    def flush(self):
+        self.log.append("flush")
+        return ["rest"]
+
+    def abort(self, error):
+        self.log.append(f"abort {error}")
+        return ["released"]
+
+
+def echo(log=None, bad=None):
+    return lift(lambda: Echo(log, bad), "echo")
+
+
+def subscribe(observable):
+    seen = []
+    subscription = observable.subscribe(seen.append, lambda e: seen.append(("error", e)), lambda: seen.append("done"))
+    return seen, subscription
+
+
+def test_adjacent_operators_run_as_one_chain():
+    fused = rx.of(1).pipe(echo(), echo(), echo())
+    assert isinstance(fused, Lifted)
+    assert len(fused.operators) == 3
+    assert not isinstance(fused.source, Lifted)
+
+
+def test_operators_mix_with_those_of_reactivex():
+    seen, _ = subscribe(rx.of(1, 2).pipe(echo(), ops.filter(lambda x: x != 1), echo()))
+    assert seen == [2, "rest", "rest", "done"]
+
+
+def test_flush_goes_through_the_later_stages():
+    seen, _ = subscribe(rx.of("a").pipe(echo(), echo()))
+    assert seen == ["a", "rest", "rest", "done"]
+
+
+def test_a_stage_that_raises_loses_nothing_that_was_ready():
+    log = []
+    seen, _ = subscribe(rx.of("a", "x", "b").pipe(echo(log, bad="x"), echo(log)))
+    assert seen[:-1] == ["a", "before x", "released", "released"]
+    assert isinstance(seen[-1][1], ValueError)
+    assert log == ["abort x", "abort x"]
+
+
+def test_an_error_of_the_source_lets_every_stage_release():
+    source = Subject()
+    seen, _ = subscribe(source.pipe(echo(), echo()))
+    source.on_next(1)
+    source.on_error(RuntimeError("gone"))
+    assert seen[:-1] == [1, "released", "released"]
+    assert str(seen[-1][1]) == "gone"
+
+
+def test_a_subscriber_that_raises_is_not_a_fault_of_the_stream():
+    log = []
+    source = Subject()
+    errors = []
+
+    def broken(item):
+        raise KeyError(item)
+
+    source.pipe(echo(log)).subscribe(broken, errors.append)
+    with pytest.raises(KeyError):
+        source.on_next("a")
+    source.on_next("b")
+    assert log == []
+    assert errors == []
+
+
+def test_a_subscriber_that_raises_inside_a_synchronous_source_gets_its_own_error_back():
+    log = []
+    errors = []
+
+    def broken(item):
+        raise KeyError(item)
+
+    rx.of("a", "b").pipe(echo(log), echo(log)).subscribe(broken, errors.append)
+    assert [type(error) for error in errors] == [KeyError]
+    assert log == []
+
+
+def test_nothing_is_delivered_after_dispose():
+    source = Subject()
+    seen = []
+
+    class Burst(Echo):
+        def feed(self, item):
+            return [1, 2, 3]
+
+    def once(item):
+        seen.append(item)
+        subscription.dispose()
+
+    subscription = source.pipe(lift(Burst, "burst")).subscribe(once)
+    source.on_next("go")
+    source.on_next("go")
+    source.on_completed()
+    assert seen == [1]
+
+
+def test_each_subscription_has_its_own_stage():
+    made = []
+
+    def make():
+        made.append(Echo())
+        return made[-1]
+
+    observable = rx.of(1).pipe(lift(make, "echo"))
+    observable.subscribe()
+    observable.subscribe()
+    assert len(made) == 2
+    assert made[0] is not made[1]
+
+
+def test_a_fault_downstream_of_a_fault_does_not_hide_the_first():
+    chain = Chain([Echo(bad="x"), Echo(bad="released")])
+    assert chain.feed("x") == ["before x", "before released", "released"]
+    assert str(chain.error) == "x"
+
+
+def test_an_operator_on_something_else_than_an_observable_says_what_to_do():
+    with pytest.raises(sf.UsageError, match="sf.run"):
+        echo()([1, 2])
+
+
+def test_errors_get_the_partial_view_of_the_last_stage_that_keeps_blocks():
+    error = sf.StreamTruncated("cut")
+    chain = Chain([sf.operators.to_response().make_stage(), Echo()])
+    chain.feed(sf.events.BlockComplete(0, "text", "Hi"))
+    chain.abort(error)
+    assert error.partial.text == "Hi"
