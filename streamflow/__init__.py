@@ -7,7 +7,7 @@
 """
 
 from streamflow import errors, events, operators
-from streamflow.bridge import aiter
+from streamflow.bridge import aiter  # noqa: A004  the contract names it so
 from streamflow.encoding import from_json, to_json
 from streamflow.errors import (
     LimitExceeded,
@@ -42,8 +42,8 @@ __all__ = [
     "StreamflowError",
     "ToolCall",
     "TransportError",
-    "UsageError",
     "Usage",
+    "UsageError",
     "aiter",
     "collect",
     "decode",

@@ -11,7 +11,7 @@ from streamflow.events import Event, Stamped
 def _as_data(value: Any) -> Any:
     if isinstance(value, StreamflowError):
         return value.info()
-    raise NotImplementedError(f"{type(value).__name__} has no JSON form")
+    raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
 _encoder = msgspec.json.Encoder(enc_hook=_as_data)

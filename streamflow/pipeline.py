@@ -45,7 +45,7 @@ def decode(
     >>> events[-1].error.type
     'StreamTruncated'
     """
-    chain = (
+    chain: tuple[AnyOperator, ...] = (
         wire_decode(provider, content_type, framing=framing),
         normalize_provider(provider, **options),
         *operators,

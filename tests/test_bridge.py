@@ -17,9 +17,10 @@ async def test_items_in_order_and_the_end():
 async def test_an_error_comes_after_what_was_before_it():
     source = rx.concat(rx.of(1), rx.throw(sf.StreamTruncated("cut")))
     seen = []
+    iterator = sf.aiter(source)
+    seen.append(await anext(iterator))
     with pytest.raises(sf.StreamTruncated):
-        async for item in sf.aiter(source):
-            seen.append(item)
+        await anext(iterator)
     assert seen == [1]
 
 
@@ -63,8 +64,8 @@ async def test_other_threads_may_emit():
 
 
 async def test_the_buffer_is_bounded():
-    seen = []
+    iterator = sf.aiter(rx.from_iterable(range(100)), max_items=10)
+    seen = [await anext(iterator) for _ in range(10)]
     with pytest.raises(sf.LimitExceeded, match="max_items"):
-        async for item in sf.aiter(rx.from_iterable(range(100)), max_items=10):
-            seen.append(item)
+        await anext(iterator)
     assert seen == list(range(10))

@@ -41,7 +41,9 @@ def test_decode_runs_further_operators():
     assert [chunk.text for chunk in sf.decode("openai", WIRE, visible_filter())] == ["Hel", "lo"]
 
 
-@pytest.mark.parametrize("body", [b"", b"<html><body>502</body></html>", b"hello", b": only comments\n\n", b"{}", b"[", b"\x00"])
+@pytest.mark.parametrize(
+    "body", [b"", b"<html><body>502</body></html>", b"hello", b": only comments\n\n", b"{}", b"[", b"\x00"]
+)
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini", "bedrock", "ollama", "cohere"])
 def test_read_never_raises_for_what_the_wire_did(provider, body):
     response = sf.read(provider, body)
@@ -99,7 +101,8 @@ def test_a_feeder_that_fails_keeps_what_was_ready():
 
 def test_every_provider_of_the_contract_has_a_row():
     contract = (
-        "openai openai-responses openai-completions openai-assistants azure anthropic gemini vertex google-interactions "
+        "openai openai-responses openai-completions openai-assistants azure anthropic gemini vertex "
+        "google-interactions "
         "bedrock mistral xai deepseek perplexity groq openrouter cohere ollama vllm cerebras together fireworks "
         "huggingface moonshot alibaba zai watsonx writer snowflake openai-compatible"
     )

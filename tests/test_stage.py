@@ -143,7 +143,7 @@ def test_a_fault_downstream_of_a_fault_does_not_hide_the_first():
 
 
 def test_an_operator_on_something_else_than_an_observable_says_what_to_do():
-    with pytest.raises(sf.UsageError, match="sf.run"):
+    with pytest.raises(sf.UsageError, match=r"sf\.run"):
         echo()([1, 2])
 
 

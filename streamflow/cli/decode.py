@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
@@ -18,7 +18,7 @@ from streamflow.stage import Chain
 READ_BYTES = 65536
 
 
-class Emit(str, Enum):
+class Emit(StrEnum):
     """What to print."""
 
     events = "events"
@@ -26,7 +26,7 @@ class Emit(str, Enum):
     text = "text"
 
 
-class Framing(str, Enum):
+class Framing(StrEnum):
     """How frames are cut out of the bytes."""
 
     auto = "auto"
@@ -77,7 +77,8 @@ def _opened(file: str) -> BinaryIO:
     try:
         return Path(file).open("rb")
     except OSError as error:
-        raise UsageError(f"cannot read {file}: {error.strerror}; give the path of a recorded body, or - for stdin") from error
+        hint = "give the path of a recorded body, or - for stdin"
+        raise UsageError(f"cannot read {file}: {error.strerror}; {hint}") from error
 
 
 def _pieces(source: BinaryIO, cut: int) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""The operators. Each is an ordinary reactivex operator: ``source.pipe(sse_decode(), normalize_provider("openai"))``."""
+"""The operators. Each is an ordinary reactivex operator: ``source.pipe(sse_decode(), tool_accumulate())``."""
 
 from streamflow.operators._eventstream_decode import eventstream_decode
 from streamflow.operators._json_array_decode import json_array_decode

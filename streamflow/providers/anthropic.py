@@ -6,8 +6,8 @@ from typing import Any
 from streamflow.errors import ProviderError
 from streamflow.events import Frame, Usage
 from streamflow.providers.json_text import json_text
-from streamflow.providers.openai_chat import provider_error
 from streamflow.providers.provider import Provider
+from streamflow.providers.refusals import provider_error
 from streamflow.providers.turn import Block, Turn
 
 STOP_REASONS = {
@@ -60,10 +60,10 @@ class Anthropic:
 
     def read(self, payload: dict[str, Any], frame: Frame) -> None:
         """Take one payload."""
-        kind = payload.get("type") or frame.event
-        reader = _EVENTS.get(kind)
+        kind = payload.get("type")
+        reader = _EVENTS.get(kind) if kind else None
         if reader is None:
-            self._turn.notice_once("unknown_event", str(kind), payload)
+            self._turn.unknown(str(kind or frame.event), payload, frame.event)
         else:
             reader(self, payload)
 
@@ -325,8 +325,10 @@ def stream_error(provider: str, payload: dict[str, Any]) -> ProviderError:
     >>> error.status, error.kind, error.retryable
     (529, 'overloaded_error', True)
     """
-    error = payload["error"]
-    return provider_error(provider, {**error, "status_code": _ERROR_STATUS.get(error.get("type"))})
+    error = payload.get("error")
+    if not isinstance(error, dict):
+        return provider_error(provider, payload)
+    return provider_error(provider, {**error, "status_code": _ERROR_STATUS.get(str(error.get("type")))})
 
 
 def usage_of(usage: dict[str, Any]) -> Usage:

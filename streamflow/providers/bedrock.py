@@ -104,7 +104,7 @@ class BedrockConverse:
         elif frame.event == "message":
             self._read_invoked(payload, frame)
         else:
-            self._turn.notice_once("unknown_event", frame.event, payload)
+            self._turn.unknown(frame.event, payload)
 
     # -- InvokeModel
 
@@ -131,7 +131,7 @@ class BedrockConverse:
         elif not self._read_wrapped(payload) and not self._read_plain(payload) and _METRICS not in payload:
             if isinstance(payload.get("message"), str):  # the body of a refused request
                 raise stream_error(self._turn.provider, str(payload.get("__type") or ""), payload)
-            self._turn.notice_once("unknown_event", "a chunk of a model whose protocol is not known", payload)
+            self._turn.unknown("a chunk of a model whose protocol is not known", payload)
         if (metrics := payload.get(_METRICS)) and not self._turn.ended:
             # Bedrock adds this to the last chunk of every model.
             self._turn.usage(Usage(metrics.get("inputTokenCount"), metrics.get("outputTokenCount"), raw=metrics))

@@ -7,7 +7,6 @@ from streamflow.errors import ProviderError
 from streamflow.events import Frame, Usage
 from streamflow.providers.anthropic import CUTTING_REASONS
 from streamflow.providers.json_text import json_text
-from streamflow.providers.openai_chat import provider_error
 from streamflow.providers.provider import Provider
 from streamflow.providers.turn import Block, Turn
 
@@ -52,20 +51,18 @@ class Cohere:
         elif kind is None:
             self._read_unnamed(payload, frame)
         else:
-            self._turn.notice_once("unknown_event", str(kind), payload)
+            self._turn.unknown(str(kind), payload, frame.event)
 
     def _read_unnamed(self, payload: dict[str, Any], frame: Frame) -> None:
         message = payload.get("message")
         if isinstance(message, dict):
             self._read_whole(payload)
-        elif isinstance(message, str) or frame.event == "error" or "error" in payload:
-            raise provider_error(self._turn.provider, payload)
         elif "is_finished" in payload:  # v1 text generation, which names no events
             (self._read_v1_end if payload["is_finished"] else self._read_v1_text)(payload)
         elif "generation_id" in payload or "generations" in payload:
             self._read_v1_answer(payload)
         else:
-            self._turn.notice_once("unknown_event", frame.event, payload)
+            self._turn.unknown(frame.event, payload, frame.event)
 
     # -- v2
 

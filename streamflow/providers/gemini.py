@@ -7,8 +7,8 @@ from typing import Any
 from streamflow.errors import ProviderError
 from streamflow.events import Frame, GeneratedImage, Image, ImagePreview, Usage
 from streamflow.providers.gemini_arguments import ArgumentWriter, json_text
-from streamflow.providers.openai_chat import provider_error
 from streamflow.providers.provider import Provider
+from streamflow.providers.refusals import provider_error
 from streamflow.providers.turn import Block, Turn
 
 # STOP ends turns with and without function calls: the turn itself knows which it was.
@@ -77,7 +77,7 @@ class Gemini:
             self._finished = True
             turn.stop("content_filter", reason)
         if _KNOWN_PAYLOAD.isdisjoint(payload):
-            turn.notice_once("unknown_event", ", ".join(payload), payload)
+            turn.unknown(", ".join(payload), payload, frame.event)
 
     def _read_candidate(self, candidate: dict[str, Any]) -> None:
         for part in (candidate.get("content") or {}).get("parts") or ():

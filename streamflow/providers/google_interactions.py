@@ -57,7 +57,7 @@ class GoogleInteractions:
         if reader is not None:
             reader(self, payload)
         else:
-            self._turn.notice_once("unknown_event", kind, payload)
+            self._turn.unknown(kind, payload, frame.event)
 
     # -- the interaction
 

@@ -11,6 +11,7 @@ from streamflow.providers.provider import Dialect, Provider
 from streamflow.providers.turn import Turn
 
 BAD_FRAME_POLICIES = ("error", "skip")
+_DOCUMENT_STARTS = ("{", "[", "")
 _loads = orjson.loads
 
 
@@ -31,6 +32,7 @@ class Normalizer:
         self._position = 0
         self._frames = 0
         self._said_after_end = False
+        self._foreign: Frame | None = None  # the first frame, when it is of no dialect of this provider
 
     def feed(self, frame: Frame) -> list[Event]:
         """Take one frame."""
@@ -54,7 +56,7 @@ class Normalizer:
                 self._read(payload, frame)
         except ProtocolError as error:
             # A frame that the end of the bytes tore is no fault of the format: `flush` says whether it was a cut.
-            if not frame.unfinished:
+            if not frame.unfinished or data.lstrip()[:1] not in _DOCUMENT_STARTS:
                 if not self._skips:
                     raise
                 turn.notice("bad_frame", error.message, excerpt(frame))
@@ -75,8 +77,10 @@ class Normalizer:
     def _known_dialect(self, payload: dict[str, Any], frame: Frame) -> Dialect:
         if self._dialect is None:
             kinds = self._row.dialects
-            kind = next((kind for kind in kinds if kind.recognises(payload, frame)), kinds[0])
-            self._dialect = kind(self._turn, self._row, self._choice)
+            kind = next((kind for kind in kinds if kind.recognises(payload, frame)), None)
+            if kind is None:
+                self._foreign = frame
+            self._dialect = (kind or kinds[0])(self._turn, self._row, self._choice)
         return self._dialect
 
     def _after_end(self, frame: Frame) -> list[Event]:
@@ -90,6 +94,8 @@ class Normalizer:
         turn = self._turn
         if not turn.ended:
             if self._dialect is None or not self._dialect.may_end():
+                if self._foreign is not None and turn.unknown_events == self._frames and not self._skips:
+                    raise wrong_shape(self._foreign, turn.provider, "it is no event of it, and none followed")
                 raise StreamTruncated(
                     f"{turn.provider}: the stream ended before its end marker, after {self._frames} frames "
                     f"({self._position} bytes)",

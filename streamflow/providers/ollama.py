@@ -36,12 +36,12 @@ class Ollama:
         if not turn.started:
             turn.begin(None, payload.get("model"))
         message = payload.get("message")
-        if message is not None:
+        if isinstance(message, dict):
             self._read_message(message, message.get("content"))
         elif "response" in payload:
             self._read_message(payload, payload["response"])
         elif "done" not in payload:
-            turn.notice_once("unknown_event", ", ".join(sorted(payload)), payload)
+            turn.unknown(", ".join(sorted(payload)), payload, frame.event)
         if image := payload.get("image"):
             turn.emit(Image(GeneratedImage(data=image)))
         if payload.get("done"):

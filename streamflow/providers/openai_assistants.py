@@ -5,8 +5,9 @@ from typing import Any
 
 from streamflow.errors import ProviderError
 from streamflow.events import Frame, GeneratedImage, Image
-from streamflow.providers.openai_chat import provider_error, usage_of
+from streamflow.providers.openai_chat import usage_of
 from streamflow.providers.provider import Provider
+from streamflow.providers.refusals import provider_error
 from streamflow.providers.responses_items import Item
 from streamflow.providers.turn import Turn
 
@@ -43,10 +44,8 @@ class OpenAIAssistants:
         reader = _READERS.get(event)
         if reader is not None:
             reader(self, payload)
-        elif event == "error" or payload.get("error"):
-            raise provider_error(self._turn.provider, payload)
         elif event not in _PROGRESS:
-            self._turn.notice_once("unknown_event", event, payload)
+            self._turn.unknown(event, payload, event)
         if self._whole and self._turn.stop_reason is not None:
             self._turn.complete()
 

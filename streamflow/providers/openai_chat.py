@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from streamflow.errors import ProviderError
 from streamflow.events import Frame, GeneratedImage, Image, Usage
 from streamflow.providers.provider import Provider
+from streamflow.providers.refusals import provider_error
 from streamflow.providers.turn import Turn
 
 STOP_REASONS = {
@@ -223,10 +223,8 @@ class OpenAIChat:
         if value.__class__ is str:  # Writer's text completions say nothing else, not even an end
             self._finished = self._usage_after_finish = True
             self._turn.text(value)
-        elif frame.event == "error" or payload.get("object") == "error" or "detail" in payload:
-            raise provider_error(self._turn.provider, payload)
         else:
-            self._turn.notice_once("unknown_event", str(payload.get("object") or payload.get("type") or ""), payload)
+            self._turn.unknown(str(payload.get("object") or payload.get("type") or ""), payload, frame.event)
 
     def done(self) -> None:
         """``[DONE]`` ends every stream that sends it."""
@@ -263,36 +261,6 @@ _PAYLOAD_EXTRAS: dict[str, Callable[[OpenAIChat, Any], None]] = {
     "citations": OpenAIChat._read_citations,
     "error": OpenAIChat._read_error,
 }
-
-_RETRYABLE_STATUS = (408, 409, 429, 500, 502, 503, 504, 529)
-_RETRYABLE_KINDS = ("overloaded_error", "rate_limit_error", "server_error", "api_error", "rate_limit_exceeded")
-
-
-def provider_error(provider: str, error: Any) -> ProviderError:
-    """The typed error for what a provider put into its error object.
-
-    >>> provider_error("groq", {"message": "no", "type": "invalid_request_error", "status_code": 400}).status
-    400
-    """
-    if not isinstance(error, dict):
-        return ProviderError(f"{provider}: {error}", provider=provider)
-    inner = error.get("error")
-    if isinstance(inner, dict):
-        error = inner
-    code = error.get("code")
-    status = error.get("status_code") or error.get("status")
-    if not isinstance(status, int):
-        status = code if isinstance(code, int) else None
-    kind = next((str(k) for k in (error.get("type"), code, error.get("status")) if k and not isinstance(k, int)), None)
-    message = error.get("message") or error.get("detail") or inner or str(error)
-    return ProviderError(
-        f"{provider}: {message}",
-        provider=provider,
-        status=status,
-        kind=kind,
-        retryable=status in _RETRYABLE_STATUS or kind in _RETRYABLE_KINDS,
-    )
-
 
 def usage_of(usage: dict[str, Any]) -> Usage:
     """Token counts of the chat family.

@@ -10,8 +10,8 @@ from typing import Any
 
 from streamflow.errors import ProviderError
 from streamflow.events import Frame, ImagePreview, Usage
-from streamflow.providers.openai_chat import provider_error
 from streamflow.providers.provider import Provider
+from streamflow.providers.refusals import provider_error
 from streamflow.providers.responses_items import Items
 from streamflow.providers.turn import Turn
 
@@ -51,7 +51,7 @@ class OpenAIResponses:
         elif payload.get("error") or frame.event == "error":
             self._read_error(payload)
         elif kind not in _PROGRESS:
-            self._turn.notice_once("unknown_event", str(kind), payload)
+            self._turn.unknown(str(kind), payload, frame.event)
 
     # -- the response as a whole
 

@@ -22,6 +22,7 @@ from streamflow.events import (
     Usage,
 )
 from streamflow.fold import CUT_CALL, Fold
+from streamflow.providers.refusals import refusal_in
 from streamflow.text.calls import CallBook, OpenCall, parse_arguments
 
 
@@ -56,6 +57,7 @@ class Turn:
         self.out: list[Event] = []
         self.started = False
         self.ended = False
+        self.unknown_events = 0
         self.has_torn_text = False  # set when a payload held a lone surrogate: from then on text is checked
         self.stop_reason: str | None = None
         self.raw_stop_reason: str | None = None
@@ -349,6 +351,13 @@ class Turn:
         if (key := f"{code}:{message}") not in self._noticed:
             self._noticed.add(key)
             self.notice(code, message, raw)
+
+    def unknown(self, name: str, payload: dict[str, Any], event: str = "") -> None:
+        """An event that the dialect does not know: an error body is raised as such, anything else is a notice."""
+        if (refusal := refusal_in(self.provider, payload, event)) is not None:
+            raise refusal
+        self.unknown_events += 1
+        self.notice_once("unknown_event", name, payload)
 
     # -- torn surrogate pairs
 

@@ -41,7 +41,7 @@ class Watsonx:
         results = payload.get("results")
         if results is None:
             if payload:  # the service closes with an empty object
-                turn.notice_once("unknown_event", frame.event, payload)
+                turn.unknown(frame.event, payload, frame.event)
             return
         turn.begin(payload.get("id"), payload.get("model_id"))
         for warning in (payload.get("system") or {}).get("warnings") or ():

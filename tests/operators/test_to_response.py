@@ -18,5 +18,6 @@ def test_an_error_gets_what_came_so_far():
     import reactivex as rx
 
     with pytest.raises(sf.TransportError) as caught:
-        rx.concat(rx.of(StreamStart("1"), Chunk(0, "text", "Hi")), rx.throw(sf.TransportError("x"))).pipe(to_response()).run()
+        source = rx.concat(rx.of(StreamStart("1"), Chunk(0, "text", "Hi")), rx.throw(sf.TransportError("x")))
+        source.pipe(to_response()).run()
     assert caught.value.partial.text == "Hi"

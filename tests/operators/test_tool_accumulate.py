@@ -20,7 +20,9 @@ def test_all_calls_of_a_turn_come_together():
     assert [(call.id, call.runnable) for call in event.calls] == [("a", True), ("b", False)]
 
 
-@pytest.mark.parametrize("end", [StreamCompleted("cancelled"), StreamFailed(sf.events.ErrorInfo("StreamTruncated", ""))])
+@pytest.mark.parametrize(
+    "end", [StreamCompleted("cancelled"), StreamFailed(sf.events.ErrorInfo("StreamTruncated", ""))]
+)
 def test_a_turn_that_did_not_end_properly_has_no_ready_calls(end):
     assert ready(GOOD, end) == []
 

@@ -8,7 +8,7 @@ from streamflow.events import TERMINAL, BlockComplete, BlockStart, Chunk, Notice
 def assert_grammar(events: list[Any]) -> None:
     """``Retrying* StreamStart (block | ...)* end``: blocks open and close once, chunks belong to an open block."""
     rest = [event for event in events if not isinstance(event, Retrying)]
-    assert isinstance(rest[0], StreamStart) or isinstance(rest[0], TERMINAL), rest[0]
+    assert isinstance(rest[0], (StreamStart, *TERMINAL)), rest[0]
     opened: dict[int, list[str]] = {}
     closed: set[int] = set()
     ended = False
