@@ -5,6 +5,7 @@ from streamflow.operators._json_array_decode import json_array_decode
 from streamflow.operators._ndjson_decode import ndjson_decode
 from streamflow.operators._normalize_provider import normalize_provider
 from streamflow.operators._sequence import sequence
+from streamflow.operators._speakable import speakable
 from streamflow.operators._sse_decode import sse_decode
 from streamflow.operators._to_response import to_response
 from streamflow.operators._tool_accumulate import tool_accumulate
@@ -17,6 +18,7 @@ __all__ = [
     "ndjson_decode",
     "normalize_provider",
     "sequence",
+    "speakable",
     "sse_decode",
     "to_response",
     "tool_accumulate",
