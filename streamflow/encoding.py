@@ -3,9 +3,10 @@
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from streamflow.errors import StreamflowError
-from streamflow.events import Event, Stamped
+from streamflow.errors import StreamflowError, error_from_info
+from streamflow.events import ErrorInfo, Event, Stamped
 
 
 def _as_data(value: Any) -> Any:
@@ -34,4 +35,16 @@ def from_json(data: bytes | str) -> Any:
     >>> from_json('{"type":"Notice","code":"gap"}')
     Notice(code='gap', message='', raw=None)
     """
-    return _decoder.decode(data)
+    return _with_live_errors(_decoder.decode(data))
+
+
+def _with_live_errors(event: Any) -> Any:
+    # In a response the error is an exception, as it was before it was written.
+    if isinstance(event, Stamped):
+        return replace(event, event=_with_live_errors(event.event))
+    for field in ("partial", "response"):
+        response = getattr(event, field, None)
+        if response is not None and isinstance(response.error, dict):
+            error = error_from_info(msgspec.convert(response.error, ErrorInfo), None)
+            event = replace(event, **{field: replace(response, error=error)})
+    return event
