@@ -4,6 +4,7 @@ from streamflow.operators._eventstream_decode import eventstream_decode
 from streamflow.operators._json_array_decode import json_array_decode
 from streamflow.operators._ndjson_decode import ndjson_decode
 from streamflow.operators._normalize_provider import normalize_provider
+from streamflow.operators._reorder import reorder
 from streamflow.operators._sequence import sequence
 from streamflow.operators._speakable import speakable
 from streamflow.operators._sse_decode import sse_decode
@@ -17,6 +18,7 @@ __all__ = [
     "json_array_decode",
     "ndjson_decode",
     "normalize_provider",
+    "reorder",
     "sequence",
     "speakable",
     "sse_decode",
