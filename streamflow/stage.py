@@ -63,21 +63,27 @@ class Chain:
 
     def feed(self, item: Any) -> list[Any]:
         """Push one item through; what comes out at the end."""
-        batch: list[Any] = [item]
+        batch: Any = (item,)
         position = 0
         out: list[Any] = []
         try:
             for feed in self._feeds:
                 out = []
-                for entry in batch:
-                    out += feed(entry)
-                if not out:
-                    return out
-                batch = out
+                if len(batch) == 1:
+                    batch = feed(batch[0])
+                    if batch.__class__ is not list:
+                        out += batch  # adding keeps what a generator yielded before it raised
+                        batch = out
+                else:
+                    for entry in batch:
+                        out += feed(entry)
+                    batch = out
+                if not batch:
+                    return []
                 position += 1
         except Exception as error:
             return self._fail(position, error, out)
-        return batch
+        return batch  # type: ignore[no-any-return]
 
     def finish(self) -> list[Any]:
         """The source completed: flush every stage in order."""

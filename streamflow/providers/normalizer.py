@@ -29,7 +29,7 @@ class Normalizer:
         self._raw = raw
         self._turn = Turn(row.name)
         self._dialect: Dialect | None = None
-        self._position = 0
+        self._last: Frame | None = None
         self._frames = 0
         self._said_after_end = False
         self._foreign: Frame | None = None  # the first frame, when it is of no dialect of this provider
@@ -41,7 +41,7 @@ class Normalizer:
         if turn.ended:
             return self._after_end(frame)
         self._frames += 1
-        self._position = frame.end
+        self._last = frame
         if self._raw:
             turn.emit(Raw(frame))
         try:
@@ -53,26 +53,25 @@ class Normalizer:
                 except ValueError:
                     payload = load_torn(frame, turn.provider)
                     turn.has_torn_text = True
-                self._read(payload, frame)
+                if payload.__class__ is not dict:
+                    raise wrong_shape(frame, turn.provider, f"{type(payload).__name__} instead of an object")
+                (self._dialect or self._known_dialect(payload, frame)).read(payload, frame)
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+            # Dialects read by the documented shape; whatever does not fit it lands here.
+            self._refuse(wrong_shape(frame, turn.provider, f"{type(error).__name__}: {error}"), frame, error)
         except ProtocolError as error:
-            # A frame that the end of the bytes tore is no fault of the format: `flush` says whether it was a cut.
-            if not frame.unfinished or data.lstrip()[:1] not in _DOCUMENT_STARTS:
-                if not self._skips:
-                    raise
-                turn.notice("bad_frame", error.message, excerpt(frame))
+            self._refuse(error, frame, None)
         out = turn.out
         turn.out = []
         return out
 
-    def _read(self, payload: Any, frame: Frame) -> None:
-        if payload.__class__ is not dict:
-            raise wrong_shape(frame, self._turn.provider, f"{type(payload).__name__} instead of an object")
-        dialect = self._dialect or self._known_dialect(payload, frame)
-        try:
-            dialect.read(payload, frame)
-        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
-            # Dialects read by the documented shape; whatever does not fit it lands here.
-            raise wrong_shape(frame, self._turn.provider, f"{type(error).__name__}: {error}") from error
+    def _refuse(self, error: ProtocolError, frame: Frame, cause: Exception | None) -> None:
+        # A frame that the end of the bytes tore is no fault of the format: `flush` says whether it was a cut.
+        if frame.unfinished and frame.data.lstrip()[:1] in _DOCUMENT_STARTS:
+            return
+        if not self._skips:
+            raise error from cause
+        self._turn.notice("bad_frame", error.message, excerpt(frame))
 
     def _known_dialect(self, payload: dict[str, Any], frame: Frame) -> Dialect:
         if self._dialect is None:
@@ -96,11 +95,12 @@ class Normalizer:
             if self._dialect is None or not self._dialect.may_end():
                 if self._foreign is not None and turn.unknown_events == self._frames and not self._skips:
                     raise wrong_shape(self._foreign, turn.provider, "it is no event of it, and none followed")
+                position = 0 if self._last is None else self._last.end
                 raise StreamTruncated(
                     f"{turn.provider}: the stream ended before its end marker, after {self._frames} frames "
-                    f"({self._position} bytes)",
+                    f"({position} bytes)",
                     provider=turn.provider,
-                    position=self._position,
+                    position=position,
                 )
             turn.complete()
         return turn.take()

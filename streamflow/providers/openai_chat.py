@@ -60,9 +60,10 @@ class OpenAIChat:
         usage = payload.get("usage")
         if usage:
             self._read_usage(usage)
-        for field, reader in _PAYLOAD_EXTRAS.items():
-            if payload.get(field):
-                reader(self, payload[field])
+        if not _EXTRA_FIELDS.isdisjoint(payload):
+            for field, reader in _PAYLOAD_EXTRAS.items():
+                if payload.get(field):
+                    reader(self, payload[field])
         if choices is None and not usage and "error" not in payload:
             self._read_without_choices(payload, frame)
         if self._whole:
@@ -261,6 +262,8 @@ _PAYLOAD_EXTRAS: dict[str, Callable[[OpenAIChat, Any], None]] = {
     "citations": OpenAIChat._read_citations,
     "error": OpenAIChat._read_error,
 }
+_EXTRA_FIELDS = frozenset(_PAYLOAD_EXTRAS)
+
 
 def usage_of(usage: dict[str, Any]) -> Usage:
     """Token counts of the chat family.

@@ -46,6 +46,9 @@ class SseDecoder:
         "_names",
         "_offset",
         "_open",
+        "_prefix",
+        "_prefix_name",
+        "_prefix_size",
         "_retry",
         "_skip_lf",
         "_start",
@@ -69,6 +72,9 @@ class SseDecoder:
         self._data_size = 0
         self._event = b""
         self._names: dict[bytes, str] = {}
+        self._prefix = b"data: "
+        self._prefix_name = "message"
+        self._prefix_size = 6
         self._last_id = ""
         self._retry: int | None = None
         self.retry: int | None = None
@@ -78,13 +84,22 @@ class SseDecoder:
         """Take one read, give the events that it completes."""
         if data.__class__ is not bytes:
             data = as_bytes(data)
+        if self._boundary and data.startswith(self._prefix):
+            # Most servers flush after each event, so that a read is often exactly one, and begins as the last one did.
+            size = len(data)
+            prefix = self._prefix_size
+            if (
+                data.find(b"\n", prefix) == size - 2
+                and data[-1] == 10
+                and size <= self._limit
+                and data.find(b"\r") < 0
+            ):
+                start = self._offset
+                self._offset = end = start + size
+                text = data[prefix:-2].decode("utf-8", "replace")
+                return [Frame(self._prefix_name, text, self._last_id, None, None, None, start, end)]
         if self._fault is not None:
             raise self._fault
-        if self._boundary and data[-1:] == b"\n" and len(data) <= self._limit:
-            # Most servers flush after each event, so that a read is often exactly one.
-            frame = self._only_event(data)
-            if frame is not None:
-                return [frame]
         out: list[Frame] = []
         try:
             if self._boundary:
@@ -93,6 +108,7 @@ class SseDecoder:
                 self._resume(data, out)
         except LimitExceeded as fault:
             self._fault = fault
+            self._boundary = False
             self._open = bytearray()
             self._data = []
             if out:
@@ -141,30 +157,6 @@ class SseDecoder:
         if at < len(data):
             self._blocks(data[at:], out)
 
-    def _only_event(self, data: bytes) -> Frame | None:
-        """The event of a read that is one event with one data line, perhaps after one event line; else None."""
-        name = "message"
-        value = data
-        crlf = data[-2:] == b"\r\n"
-        if data[:5] != b"data:":
-            line, _, value = data.partition(b"\r\n" if crlf else b"\n")
-            known = self._names.get(line) or self._learn(line)
-            if known is None or value[:5] != b"data:":
-                return None
-            name = known
-        size = len(value)
-        if crlf:
-            if value.find(b"\r") != size - 4 or value.find(b"\n") != size - 3:
-                return None
-            value = value[6:-4] if value[5] == 32 else value[5:-4]
-        elif value.find(b"\n") != size - 2 or b"\r" in value:
-            return None
-        else:
-            value = value[6:-2] if value[5] == 32 else value[5:-2]
-        start = self._offset
-        self._offset = end = start + len(data)
-        return Frame(name, value.decode("utf-8", "replace"), self._last_id, None, None, None, start, end - crlf)
-
     def _blocks(self, data: bytes, out: list[Frame]) -> None:
         """The fast path: whole events of one data line, perhaps after one event line. The rest goes line by line."""
         if len(data) > self._limit:
@@ -178,8 +170,14 @@ class SseDecoder:
         dispatched = len(end) + 1
         *blocks, rest = data.split(blank)
         at = self._offset
+        prefix, prefix_size, plain = self._prefix, self._prefix_size, width == 2
         for block in blocks:
             size = len(block)
+            if plain and block.startswith(prefix) and block.find(b"\n", prefix_size) < 0:
+                text = block[prefix_size:].decode("utf-8", "replace")
+                out.append(Frame(self._prefix_name, text, self._last_id, None, None, None, at, at + size + 2))
+                at += size + 2
+                continue
             name: str | None = "message"
             value = block
             if block[:5] != b"data:":
@@ -189,7 +187,11 @@ class SseDecoder:
                 self._offset = at
                 self._walk(block + blank, out)
             else:
-                text = value[6 if value[5:6] == b" " else 5 :].decode("utf-8", "replace")
+                skipped = 6 if value[5:6] == b" " else 5
+                text = value[skipped:].decode("utf-8", "replace")
+                if name is not self._prefix_name:
+                    self._remember(name, block[: size - len(value) + skipped])
+                    prefix, prefix_size = self._prefix, self._prefix_size
                 out.append(Frame(name, text, self._last_id, None, None, None, at, at + size + dispatched))
             at += size + width
         self._offset = at
@@ -204,6 +206,13 @@ class SseDecoder:
         if len(self._names) < _KNOWN_NAMES and len(line) < _KNOWN_NAMES:
             self._names[line] = name
         return name
+
+    def _remember(self, name: str, prefix: bytes) -> None:
+        """How the last event began, up to its data: the next one most likely begins the same way."""
+        if b"\r" not in prefix:
+            self._prefix_name = name
+            self._prefix = prefix
+            self._prefix_size = len(prefix)
 
     def _walk(self, data: bytes, out: list[Frame], *, stop: bool = False) -> int:
         """Any stream, line by line; with ``stop`` only to the first place where nothing is open. Returns how far."""
