@@ -24,16 +24,22 @@ from streamflow.fold import collect
 from streamflow.pipeline import Feeder, decode, read, run
 from streamflow.providers.table import providers
 from streamflow.stage import Operator, Stage, lift
+from streamflow.text.segment_events import Invocation, SegmentContent, SegmentEnd, SegmentStart
+from streamflow.text.segment_syntax import register_syntax
 
 __all__ = [
     "Event",
     "Feeder",
     "Frame",
+    "Invocation",
     "LimitExceeded",
     "Operator",
     "ProtocolError",
     "ProviderError",
     "Response",
+    "SegmentContent",
+    "SegmentEnd",
+    "SegmentStart",
     "Sentence",
     "Stage",
     "Stamped",
@@ -54,6 +60,7 @@ __all__ = [
     "operators",
     "providers",
     "read",
+    "register_syntax",
     "run",
     "to_json",
 ]

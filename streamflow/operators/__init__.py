@@ -1,10 +1,12 @@
 """The operators. Each is an ordinary reactivex operator: ``source.pipe(sse_decode(), tool_accumulate())``."""
 
 from streamflow.operators._eventstream_decode import eventstream_decode
+from streamflow.operators._invocations import invocations
 from streamflow.operators._json_array_decode import json_array_decode
 from streamflow.operators._ndjson_decode import ndjson_decode
 from streamflow.operators._normalize_provider import normalize_provider
 from streamflow.operators._reorder import reorder
+from streamflow.operators._segments import segments
 from streamflow.operators._sequence import sequence
 from streamflow.operators._speakable import speakable
 from streamflow.operators._sse_decode import sse_decode
@@ -15,10 +17,12 @@ from streamflow.operators._wire_decode import wire_decode
 
 __all__ = [
     "eventstream_decode",
+    "invocations",
     "json_array_decode",
     "ndjson_decode",
     "normalize_provider",
     "reorder",
+    "segments",
     "sequence",
     "speakable",
     "sse_decode",
