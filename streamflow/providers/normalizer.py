@@ -43,7 +43,7 @@ class Normalizer:
         self._frames += 1
         self._last = frame
         if self._raw:
-            turn.emit(Raw(frame))
+            turn.remark(Raw(frame))
         try:
             if data == "[DONE]":
                 self._known_dialect({}, frame).done()

@@ -70,6 +70,7 @@ class Turn:
         self._call_blocks: dict[OpenCall, Block] = {}
         self._usage: Usage | None = None
         self._noticed: set[str] = set()
+        self._early: list[Event] = []  # what was noticed before the start, which must be the first event
         self._refused = False
         self._called = False
 
@@ -80,6 +81,9 @@ class Turn:
         if not self.started:
             self.started = True
             self._emit(StreamStart(str(id or ""), str(model or ""), self.provider))
+            for event in self._early:
+                self._emit(event)
+            self._early.clear()
 
     def take(self) -> list[Event]:
         """What happened since the last call."""
@@ -106,6 +110,8 @@ class Turn:
     def abort(self) -> None:
         """The stream failed: close what is open as incomplete."""
         if not self.ended:
+            if self._early:
+                self.begin()
             self._close_all(incomplete=True)
             self.ended = True
 
@@ -129,6 +135,8 @@ class Turn:
         block = self._current
         if block is None or block.kind != "text":
             block = self._switch("text")
+        if text.__class__ is not str:
+            raise TypeError(f"{type(text).__name__} instead of text")
         if self.has_torn_text:
             text = self._mend(block, text)
             if not text:
@@ -197,6 +205,8 @@ class Turn:
 
     def add(self, block: Block, text: str) -> None:
         """Content of an open block."""
+        if text.__class__ is not str:
+            raise TypeError(f"{type(text).__name__} instead of text")
         if self.has_torn_text:
             text = self._mend(block, text)
         if not text:
@@ -344,7 +354,14 @@ class Turn:
 
     def notice(self, code: str, message: str = "", raw: Any = None) -> None:
         """Something worth knowing."""
-        self.emit(Notice(code, message, raw))
+        self.remark(Notice(code, message, raw))
+
+    def remark(self, event: Event) -> None:
+        """Something about the stream that may come before it has begun."""
+        if self.started:
+            self._emit(event)
+        else:
+            self._early.append(event)
 
     def notice_once(self, code: str, message: str = "", raw: Any = None) -> None:
         """The same, but only the first time that this message comes."""

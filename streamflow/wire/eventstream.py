@@ -15,7 +15,7 @@ import msgspec
 
 from streamflow.errors import LimitExceeded, ProtocolError, StreamflowError, StreamTruncated, UsageError
 from streamflow.events import Frame
-from streamflow.wire.intake import MAX_EVENT_BYTES, Data, as_bytes, check_limit
+from streamflow.wire.intake import MAX_EVENT_BYTES, Data, as_bytes, check_limit, excerpt
 
 MAX_HEADERS_BYTES = 128 * 1024
 MAX_MESSAGE_BYTES = 24 * 1024 * 1024
@@ -160,7 +160,10 @@ class EventStreamDecoder:
         total, headers_length, checksum = _PRELUDE.unpack_from(self._buffer)
         # The checksum comes first: of a damaged length nothing can be said.
         if crc32(self._buffer[: _LENGTHS.size]) != checksum:
-            raise ProtocolError("wrong checksum of a message's prelude", position=self._base)
+            # Only the prelude is shown: how much more is there depends on the cut of the reads.
+            first = excerpt(self._buffer[: _PRELUDE.size])
+            message = f"wrong checksum of a message's prelude; it begins with {first}. Is this an AWS event stream?"
+            raise ProtocolError(message, position=self._base)
         limits = (
             (headers_length, MAX_HEADERS_BYTES, "max_headers_bytes"),
             (total, MAX_MESSAGE_BYTES, "max_message_bytes"),
