@@ -5,6 +5,7 @@ from streamflow.operators._invocations import invocations
 from streamflow.operators._json_array_decode import json_array_decode
 from streamflow.operators._ndjson_decode import ndjson_decode
 from streamflow.operators._normalize_provider import normalize_provider
+from streamflow.operators._redact import redact
 from streamflow.operators._reorder import reorder
 from streamflow.operators._segments import segments
 from streamflow.operators._sequence import sequence
@@ -21,6 +22,7 @@ __all__ = [
     "json_array_decode",
     "ndjson_decode",
     "normalize_provider",
+    "redact",
     "reorder",
     "segments",
     "sequence",

@@ -1,0 +1,219 @@
+"""Text of blocks on its way through a pattern matcher: what is decided leaves as chunks that know their place."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from streamflow.errors import StreamflowError
+from streamflow.events import BlockComplete, BlockStart, Chunk, Response, StreamCompleted, StreamFailed
+from streamflow.fold import Fold, with_response
+from streamflow.text.open_blocks import OpenBlocks
+from streamflow.text.pattern_matcher import MatchTable, PatternMatcher, Span
+
+_UNKNOWN = -1
+
+
+class TextTrack:
+    """One block's text in a matcher. Offsets of the model's raw text are kept, however the text is cut.
+
+    >>> from streamflow.text.patterns import compile_patterns
+    >>> track = TextTrack(MatchTable(compile_patterns(["ab"])))
+    >>> [span.text for span in track.feed(Chunk(0, "text", "xa", start=7))]
+    ['x']
+    >>> [chunk.start for span in track.flush() for chunk in track.chunks(span)]
+    [8]
+    """
+
+    __slots__ = ("_chunk", "_fed", "_origins", "matcher")
+
+    def __init__(self, table: MatchTable) -> None:
+        self.matcher = PatternMatcher(table)
+        self._chunk: Chunk | None = None
+        self._fed = 0
+        # Where the fed text comes from: pairs of an offset in the fed text and the raw offset that it had.
+        self._origins: deque[tuple[int, int]] = deque()
+
+    def feed(self, chunk: Chunk) -> list[Span]:
+        """What of the text is decided now."""
+        self.note(chunk)
+        return self.matcher.feed(chunk.text)
+
+    def passes(self, chunk: Chunk) -> bool:
+        """Take a chunk of which every character is decided at once, and say so; otherwise do nothing."""
+        if not self.matcher.passes(chunk.text):
+            return False
+        self.note(chunk)
+        return True
+
+    def flush(self) -> list[Span]:
+        """What was held."""
+        return self.matcher.flush()
+
+    def note(self, chunk: Chunk) -> None:
+        """Remember where a chunk's text belongs."""
+        self._chunk = chunk
+        if not self.matcher.held:
+            self._origins.clear()
+        if not self._origins or self._raw(self._origins[-1], self._fed) != chunk.start:
+            self._origins.append((self._fed, chunk.start))
+        self._fed += len(chunk.text)
+
+    def chunks(self, span: Span, text: str | None = None) -> list[Chunk]:
+        """A span as chunks; ``text`` is said in its place when given."""
+        while len(self._origins) > 1 and self._origins[1][0] <= span.start:
+            self._origins.popleft()
+        if text is not None:
+            return [self._made(text, self._raw(self._origins[0], span.start))] if text else []
+        out: list[Chunk] = []
+        position, end = span.start, span.start + len(span.text)
+        for number, origin in enumerate(self._origins):
+            following = self._origins[number + 1][0] if number + 1 < len(self._origins) else end
+            cut = min(following, end)
+            if cut > position:
+                piece = span.text[position - span.start : cut - span.start]
+                out.append(self._made(piece, self._raw(origin, position)))
+                position = cut
+        return out
+
+    def _raw(self, origin: tuple[int, int], offset: int) -> int:
+        return origin[1] if origin[1] == _UNKNOWN else origin[1] + offset - origin[0]
+
+    def _made(self, text: str, start: int) -> Chunk:
+        like = self._chunk
+        assert like is not None
+        return Chunk(
+            like.index, like.kind, text, like.visible, like.depth, like.part, like.tool_id, like.tool_name, start
+        )
+
+
+class TextRewrite:
+    """Replaces matches in the text of blocks and in plain strings. Tool calls are left alone: they are data.
+
+    ``replace`` gives what stands for a match, or "" for nothing.
+
+    >>> from streamflow.text.patterns import compile_patterns
+    >>> stage = TextRewrite(MatchTable(compile_patterns(["cat"])), str.upper)
+    >>> stage.feed("a ca"), stage.feed("t."), stage.flush()
+    (['a '], ['CAT.'], [])
+    """
+
+    def __init__(self, table: MatchTable, replace: Callable[[str], str]) -> None:
+        self._table = table
+        self._replace = replace
+        self._tracks: dict[int, TextTrack] = {}
+        self._strings = PatternMatcher(table)
+        self._blocks = OpenBlocks()
+        self._fold = Fold()
+        self._handlers: dict[type, Callable[[Any], list[Any]]] = {
+            Chunk: self._on_chunk,
+            str: self._on_string,
+            BlockStart: self._on_block_start,
+            BlockComplete: self._on_block_complete,
+            StreamCompleted: self._on_end,
+            StreamFailed: self._on_end,
+        }
+
+    def feed(self, item: Any) -> list[Any]:
+        """Take one event or string."""
+        handler = self._handlers.get(item.__class__)
+        if handler is None:
+            self._fold.add(item)
+            return [item]
+        return handler(item)
+
+    def flush(self) -> list[Any]:
+        """Release what is held; a block that nothing closed is incomplete."""
+        out = self._release()
+        return [*out, *self._cut()]
+
+    def abort(self, error: BaseException) -> list[Any]:
+        """The same: a text that is cut has no match at its end."""
+        return self.flush()
+
+    def partial(self, error: BaseException) -> Response:
+        """What left this stage so far."""
+        return self._fold.response(error if isinstance(error, StreamflowError) else None)
+
+    @property
+    def emitted(self) -> bool:
+        """True once the stream has begun."""
+        return self._fold.emitted
+
+    def _on_chunk(self, chunk: Chunk) -> list[Any]:
+        if chunk.part is not None or chunk.kind == "tool_call":
+            self._blocks.add(chunk)
+            return [chunk]
+        track = self._tracks.get(chunk.index)
+        if track is None:
+            track = self._tracks[chunk.index] = TextTrack(self._table)
+        if track.passes(chunk):
+            if not chunk.text:
+                return []
+            self._blocks.add(chunk)
+            return [chunk]
+        return self._said(track, track.feed(chunk))
+
+    def _said(self, track: TextTrack, spans: list[Span]) -> list[Any]:
+        out: list[Any] = []
+        for span in spans:
+            out += track.chunks(span, self._replace(span.text) if span.matched else None)
+        for chunk in out:
+            self._blocks.add(chunk)
+        return out
+
+    def _on_string(self, text: str) -> list[Any]:
+        return self._string_of(self._strings.feed(text))
+
+    def _string_of(self, spans: list[Span]) -> list[Any]:
+        text = "".join(self._replace(span.text) if span.matched else span.text for span in spans)
+        return [text] if text else []
+
+    def _on_block_start(self, event: BlockStart) -> list[Any]:
+        out = self._release()
+        self._blocks.start(event)
+        return [*out, event]
+
+    def _on_block_complete(self, event: BlockComplete) -> list[Any]:
+        out: list[Any] = []
+        track = self._tracks.pop(event.index, None)
+        if track is not None:
+            out = self._said(track, track.flush())
+            event = msgspec.structs.replace(
+                event, content=self._blocks.content(event.index), raw=self._whole(event.raw)
+            )
+        elif event.kind != "tool_call":
+            event = msgspec.structs.replace(event, content=self._whole(event.content), raw=self._whole(event.raw))
+        self._blocks.close(event.index)
+        self._fold.add(event)
+        return [*out, event]
+
+    def _whole(self, text: Any) -> Any:
+        if not text:
+            return text
+        matcher = PatternMatcher(self._table)
+        return "".join(self._string_of(matcher.feed(text) + matcher.flush()))
+
+    def _on_end(self, event: StreamCompleted | StreamFailed) -> list[Any]:
+        out = [*self._release(), *self._cut()]
+        # An answer that was folded before has the text as it was: fold again what really left.
+        if isinstance(event, StreamCompleted) and event.response is not None:
+            return [*out, with_response(event, self._fold)]
+        self._fold.add(event)
+        if isinstance(event, StreamFailed) and event.partial is not None:
+            event = msgspec.structs.replace(event, partial=self._fold.response())
+        return [*out, event]
+
+    def _release(self) -> list[Any]:
+        out = self._string_of(self._strings.flush())
+        for track in self._tracks.values():
+            out += self._said(track, track.flush())
+        return out
+
+    def _cut(self) -> list[BlockComplete]:
+        self._tracks.clear()
+        closed = self._blocks.cut()
+        for event in closed:
+            self._fold.add(event)
+        return closed
