@@ -6,6 +6,9 @@
 'Hi'
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from streamflow import errors, events, operators
 from streamflow.bridge import aiter  # noqa: A004  the contract names it so
 from streamflow.encoding import from_json, to_json
@@ -27,15 +30,38 @@ from streamflow.stage import Operator, Stage, lift
 from streamflow.text.segment_events import Invocation, SegmentContent, SegmentEnd, SegmentStart
 from streamflow.text.segment_syntax import register_syntax
 
+if TYPE_CHECKING:
+    from streamflow.requests import Message, Request, build_request
+
+# Names whose modules load pydantic or an optional part: they are imported when first asked for.
+_LAZY = {
+    "Message": "streamflow.requests",
+    "Request": "streamflow.requests",
+    "build_request": "streamflow.requests",
+}
+
+
+def __getattr__(name: str) -> Any:
+    module = _LAZY.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
 __all__ = [
+    "Client",
     "Event",
     "Feeder",
     "Frame",
     "Invocation",
     "LimitExceeded",
+    "Message",
     "Operator",
     "ProtocolError",
     "ProviderError",
+    "Request",
     "Response",
     "SegmentContent",
     "SegmentEnd",
@@ -43,6 +69,7 @@ __all__ = [
     "Sentence",
     "Stage",
     "Stamped",
+    "StreamContext",
     "StreamStalled",
     "StreamTruncated",
     "StreamflowError",
@@ -51,7 +78,9 @@ __all__ = [
     "Usage",
     "UsageError",
     "aiter",
+    "build_request",
     "collect",
+    "connect",
     "decode",
     "errors",
     "events",
