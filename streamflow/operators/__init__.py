@@ -9,6 +9,7 @@ from streamflow.operators._redact import redact
 from streamflow.operators._reorder import reorder
 from streamflow.operators._segments import segments
 from streamflow.operators._sequence import sequence
+from streamflow.operators._speak import speak
 from streamflow.operators._speakable import speakable
 from streamflow.operators._sse_decode import sse_decode
 from streamflow.operators._to_response import to_response
@@ -26,6 +27,7 @@ __all__ = [
     "reorder",
     "segments",
     "sequence",
+    "speak",
     "speakable",
     "sse_decode",
     "to_response",
