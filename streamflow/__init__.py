@@ -32,12 +32,17 @@ from streamflow.text.segment_syntax import register_syntax
 
 if TYPE_CHECKING:
     from streamflow.requests import Message, Request, build_request
+    from streamflow.sources.client import Client, connect
+    from streamflow.sources.context import StreamContext
 
 # Names whose modules load pydantic or an optional part: they are imported when first asked for.
 _LAZY = {
+    "Client": "streamflow.sources.client",
     "Message": "streamflow.requests",
     "Request": "streamflow.requests",
+    "StreamContext": "streamflow.sources.context",
     "build_request": "streamflow.requests",
+    "connect": "streamflow.sources.client",
 }
 
 

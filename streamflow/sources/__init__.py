@@ -1,0 +1,1 @@
+"""Where streams come from: providers over the network."""

@@ -1,0 +1,235 @@
+"""The client: a provider, a model, a key, and streams of events."""
+
+import asyncio
+import os
+import random as random_module
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import orjson
+
+from streamflow.errors import UsageError
+from streamflow.events import Response
+from streamflow.operators import normalize_provider
+from streamflow.requests import build_request
+from streamflow.requests.endpoints import Endpoint, endpoint
+from streamflow.requests.request import Request
+from streamflow.sources.clocks import Clock, Timeouts
+from streamflow.sources.context import StreamContext
+from streamflow.sources.credentials import find_base_url, find_key, find_places
+from streamflow.sources.http import Http
+from streamflow.sources.live import LiveStream
+from streamflow.sources.logs import configure_logging
+from streamflow.sources.retry import RetryPolicy, check_max_retries
+from streamflow.sources.run import Run, Settings
+from streamflow.sources.signing import AwsSigner
+from streamflow.stage import Operator
+from streamflow.wire.intake import MAX_EVENT_BYTES, check_limit
+
+MAX_STREAM_BYTES = 256 * 1024 * 1024
+MAX_EVENTS = 4_000_000
+_DECODING = ("choice", "on_bad_frame", "raw")
+_TAKEN_OVER = ("stream", "stream_options", "model")  # what a raw body gets from the built one when it has none
+
+
+class Client:
+    """Streams of one provider over one keep-alive session; made by `connect`. Use it with ``async with``."""
+
+    def __init__(
+        self,
+        row: Endpoint,
+        settings: Settings,
+        *,
+        model: str | None,
+        base_url: str | None,
+        defaults: dict[str, Any],
+        signer: AwsSigner | None,
+    ) -> None:
+        self._row = row
+        self._settings = settings
+        self._model = model
+        self._base_url = base_url
+        self._defaults = defaults
+        self._signer = signer
+        self._runs: set[Run] = set()
+        self._closed = False
+
+    def stream(
+        self,
+        messages: Any = None,
+        *,
+        model: str | None = None,
+        body: Mapping[str, Any] | None = None,
+        mode: str = "messages",
+        tools: Sequence[Any] = (),
+        stream: bool = True,
+        context: StreamContext | None = None,
+        **options: Any,
+    ) -> LiveStream:
+        """A live stream of events: subscribe to it, or ``async for event in ...``. Nothing is sent before that.
+
+        ``messages`` is a string, a list of messages, or a raw provider body (also as ``body=``); ``options`` go into
+        the request. ``stream=False`` asks for the whole answer at once and gives the same events.
+        """
+        if self._closed:
+            raise UsageError("this client is closed; make a new one with sf.connect(...)", provider=self._row.name)
+        if body is None and isinstance(messages, Mapping) and "role" not in messages:
+            body, messages = messages, None
+        if messages is None and body is None:
+            raise UsageError("nothing to send: pass messages, for example llm.stream('Hello')", provider=self._row.name)
+        if stream and not self._row.supports_streaming:
+            raise UsageError(f"{self._row.name} cannot stream; pass stream=False", provider=self._row.name)
+        merged = {**self._defaults, **options}
+        decoding = {name: merged.pop(name) for name in _DECODING if name in merged}
+        normalize_provider(self._row.name, **decoding)  # wrong options fail here, not when the answer comes
+        request = self._request(messages, body, model, mode, tools, stream, merged)
+        signer = self._signer
+        make_request = (lambda: request) if signer is None else (lambda: signer.sign(request))
+
+        def start(operators: Sequence[Operator[Any, Any]], context: StreamContext) -> Run:
+            return self._begin(make_request, operators, context, decoding)
+
+        return LiveStream(start, context)
+
+    async def collect(self, messages: Any = None, **options: Any) -> Response:
+        """The whole response; takes what `stream` takes. A failure is raised, with ``.partial``."""
+        return await self.stream(messages, **options).collect()
+
+    def _request(
+        self,
+        messages: Any,
+        body: Mapping[str, Any] | None,
+        model: str | None,
+        mode: str,
+        tools: Sequence[Any],
+        stream: bool,
+        options: dict[str, Any],
+    ) -> Request:
+        row = self._row
+        named = model or self._model or (str(body["model"]) if body and body.get("model") else None)
+        if named is None:
+            raise UsageError(
+                f"which model? pass model= to sf.connect({row.name!r}, model=...) or to stream()", provider=row.name
+            )
+        built = build_request(
+            row.name,
+            "-" if body is not None else messages,
+            mode=mode,
+            tools=tools,
+            model=named,
+            api_key=self._settings.secret.reveal(),
+            base_url=self._base_url,
+            stream=stream,
+            **options,
+        )
+        if body is None:
+            return built
+        taken_over = {name: value for name, value in built.json.items() if name in _TAKEN_OVER}
+        return msgspec.structs.replace(built, body=orjson.dumps({**taken_over, **body}))
+
+    def _begin(
+        self,
+        make_request: Callable[[], Request],
+        operators: Sequence[Operator[Any, Any]],
+        context: StreamContext,
+        decoding: dict[str, Any],
+    ) -> Run:
+        if self._closed:
+            raise UsageError("this client is closed; make a new one with sf.connect(...)", provider=self._row.name)
+        run = Run(self._settings, make_request, operators, context, decoding)
+        self._runs.add(run)
+        run.when_over(lambda: self._runs.discard(run))
+        return run
+
+    async def close(self) -> None:
+        """Close every connection. Streams that still run end with an error; the client cannot be used again."""
+        self._closed = True
+        pumps = [run.pumped_by for run in self._runs if run.pumped_by is not None]
+        for run in list(self._runs):
+            run.fail(UsageError("the client was closed while this stream was running", provider=self._row.name))
+        if pumps:
+            await asyncio.wait(pumps)
+        await self._settings.http.close()
+
+    async def __aenter__(self) -> "Client":
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        place = self._base_url or self._row.base_url
+        return f"Client({self._row.name!r}, model={self._model!r}, base_url={place!r})"
+
+
+def connect(
+    provider: str,
+    *,
+    model: str | None = None,
+    api_key: Any = None,
+    base_url: str | None = None,
+    max_retries: int = 2,
+    first_event_timeout_s: float | None = 300.0,
+    idle_timeout_s: float | None = 120.0,
+    no_progress_timeout_s: float | None = 300.0,
+    total_timeout_s: float | None = None,
+    connect_timeout_s: float | None = 10.0,
+    pings_keep_alive: bool = True,
+    max_event_bytes: int = MAX_EVENT_BYTES,
+    max_stream_bytes: int = MAX_STREAM_BYTES,
+    max_events: int | None = MAX_EVENTS,
+    clock: Clock | None = None,
+    random: Callable[[], float] | None = None,
+    environ: Mapping[str, str] | None = None,
+    **defaults: Any,
+) -> Client:
+    """A client for a provider: ``async with sf.connect("anthropic", model="...") as llm: ...``.
+
+    The key comes from ``api_key`` or from the vendor's usual environment variable. ``base_url`` means what it means in
+    the vendor's own SDK. Further keywords (``temperature=``, ``headers=``, ``region=`` ...) are defaults for every
+    request. ``clock`` and ``random`` replace time and chance in tests.
+
+    >>> connect("openai", model="gpt-x", environ={})
+    Traceback (most recent call last):
+    streamflow.errors.UsageError: no API key for openai: pass api_key= or set OPENAI_API_KEY.
+    >>> connect("openai", model="gpt-x", api_key="sk-secret", environ={})
+    Client('openai', model='gpt-x', base_url='https://api.openai.com/v1')
+    """
+    found = os.environ if environ is None else environ
+    configure_logging(found)
+    row = endpoint(provider)
+    timeouts = Timeouts(
+        first_event_timeout_s=first_event_timeout_s,
+        idle_timeout_s=idle_timeout_s,
+        no_progress_timeout_s=no_progress_timeout_s,
+        total_timeout_s=total_timeout_s,
+        connect_timeout_s=connect_timeout_s,
+        pings_keep_alive=pings_keep_alive,
+    ).checked()
+    for name, limit in (("max_stream_bytes", max_stream_bytes), ("max_events", max_events)):
+        if limit is not None and (not isinstance(limit, int) or limit < 1):
+            raise UsageError(f"{name} must be a positive whole number, not {limit!r}", provider=provider)
+    secret = find_key(row, api_key, found)
+    places = {**find_places(row, found), **{name: value for name, value in defaults.items() if value is not None}}
+    signs = row.auth == "aws" and secret.reveal() is None
+    region = str(places.get("region") or row.places.get("region", ""))
+    settings = Settings(
+        provider=provider,
+        http=Http(provider, connect_timeout_s=connect_timeout_s, max_stream_bytes=max_stream_bytes),
+        secret=secret,
+        timeouts=timeouts,
+        policy=RetryPolicy(max_retries=check_max_retries(max_retries)),
+        max_event_bytes=check_limit(max_event_bytes),
+        max_events=max_events,
+        clock=clock,
+        draw=random or random_module.random,
+    )
+    return Client(
+        row,
+        settings,
+        model=model,
+        base_url=find_base_url(row, base_url, found),
+        defaults=places,
+        signer=AwsSigner(region) if signs else None,
+    )

@@ -1,0 +1,273 @@
+"""One keep-alive HTTP session, and replies that are read piece by piece with bounded memory."""
+
+import asyncio
+import urllib.request
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import aiohttp
+from yarl import URL
+
+from streamflow.errors import LimitExceeded, ProtocolError, StreamflowError
+from streamflow.requests.request import Request
+from streamflow.sources import faults
+from streamflow.wire.intake import excerpt
+
+READ_BYTES = 64 * 1024
+ERROR_BODY_BYTES = 64 * 1024
+ERROR_BODY_WAIT_S = 5.0
+LINGER_S = 1.0
+MAX_REDIRECTS = 3
+RATIO_FREE_BYTES = 4 * 1024 * 1024
+MAX_RATIO = 200  # text of a model deflates to a third or a tenth, repetitive JSON around it to a fiftieth
+_METHOD_KEPT = frozenset((307, 308))
+_WINDOW = {"gzip": 31, "x-gzip": 31, "deflate": 47}  # 47: zlib or gzip, as its header says
+
+
+class Http:
+    """The session of one client: made at its first request, closed with it."""
+
+    def __init__(self, provider: str, *, connect_timeout_s: float | None, max_stream_bytes: int) -> None:
+        self._provider = provider
+        self._connect_timeout_s = connect_timeout_s
+        self._max_stream_bytes = max_stream_bytes
+        self._session: aiohttp.ClientSession | None = None
+        self._lingering: dict[aiohttp.ClientResponse, asyncio.TimerHandle] = {}
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            # No limit: a stream holds its connection for minutes, and the hundred-and-first must not wait for it.
+            # trust_env would also read ~/.netrc and put its password in the place of the key; see `_proxy_for`.
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0),
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_timeout_s),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
+                read_bufsize=READ_BYTES,
+                trust_env=False,
+            )
+        return self._session
+
+    async def send(self, request: Request) -> "Reply":
+        """Send a request; anything but a 2xx answer is raised."""
+        url = request.url
+        for _ in range(MAX_REDIRECTS):
+            response = await self._post(url, request)
+            if not 300 <= response.status < 400:
+                break
+            target = _target_of(response)
+            if response.status not in _METHOD_KEPT or target is None or target.origin() != response.url.origin():
+                shown = "" if target is None else str(target.with_query(None).with_fragment(None).with_user(None))
+                response.close()
+                raise faults.redirected(self._provider, response.status, _place(url), shown)
+            response.close()
+            url = str(target)
+        else:
+            raise faults.redirected(self._provider, response.status, _place(request.url), "itself, again and again")
+        if not response.ok:
+            raise await self._refusal(response)
+        _check_content_type(response, self._provider)
+        return Reply(response, self, self._provider, self._max_stream_bytes)
+
+    async def _post(self, url: str, request: Request) -> aiohttp.ClientResponse:
+        try:
+            return await self._opened().request(
+                request.method,
+                URL(url, encoded=True),
+                data=request.body,
+                headers={"accept-encoding": "identity", **request.headers},
+                allow_redirects=False,
+                proxy=_proxy_for(url),
+            )
+        except (*faults.NETWORK_FAULTS, ValueError) as cause:
+            # From None: the cause may hold the whole request, key included, and show it in a traceback.
+            raise faults.failed_to_open(cause, self._provider, _place(url)) from None
+
+    async def _refusal(self, response: aiohttp.ClientResponse) -> StreamflowError:
+        pieces: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(ERROR_BODY_WAIT_S):
+                while size < ERROR_BODY_BYTES and (data := await response.content.readany()):
+                    pieces.append(data)
+                    size += len(data)
+        except faults.BODY_FAULTS:
+            pass  # the status says what happened; the body would only have explained it
+        finally:
+            response.close() if not response.content.at_eof() else response.release()
+        body = b"".join(pieces)[:ERROR_BODY_BYTES]
+        if encoding := response.headers.get("content-encoding"):
+            body = _inflated_head(body, encoding)
+        error = faults.refused(self._provider, response.status, response.headers, body)
+        error.headers = {name.lower(): value for name, value in response.headers.items()}  # type: ignore[attr-defined]
+        return error
+
+    def linger(self, response: aiohttp.ClientResponse) -> None:
+        """The answer is complete but the body is not over: give it a moment, so that the connection can be kept."""
+        if response.content.is_eof() or self._session is None:
+            response.release()
+            return
+        loop = asyncio.get_running_loop()
+        self._lingering[response] = loop.call_later(LINGER_S, self._part, response)
+        response.content.on_eof(lambda: self._part(response))
+
+    def _part(self, response: aiohttp.ClientResponse) -> None:
+        timer = self._lingering.pop(response, None)
+        if timer is not None:
+            timer.cancel()
+            if not response.content.is_eof():
+                response.close()
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for response in list(self._lingering):
+            self._lingering.pop(response).cancel()
+            response.close()
+        if self._session is not None:
+            await self._session.close()
+
+
+class Reply:
+    """The body of one answer, as it comes."""
+
+    def __init__(self, response: aiohttp.ClientResponse, http: Http, provider: str, max_bytes: int) -> None:
+        self._response = response
+        self._content = response.content
+        self._http = http
+        self._provider = provider
+        self._max_bytes = max_bytes
+        self._fault: StreamflowError | None = None
+        self._inflater = _inflater_for(response, provider)
+        self._received = 0
+        self._size = 0
+        self.status = response.status
+        self.headers: Mapping[str, str] = response.headers
+
+    @property
+    def content_type(self) -> str | None:
+        """What the body claims to be."""
+        return self.headers.get("content-type")
+
+    async def read(self) -> bytes:
+        """What arrived since the last read; empty at the end of the body."""
+        if self._fault is not None:
+            raise self._fault
+        try:
+            data = await self._content.readany()
+        except faults.BODY_FAULTS as cause:
+            self._fault = faults.failed_to_read(cause, self._provider, self._received)
+            data = _rescued(self._content)
+            if not data:
+                raise self._fault from None
+        self._received += len(data)
+        return data
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        """The read without its compression, in pieces of bounded size and within the limit of the stream."""
+        for piece in (data,) if self._inflater is None else self._inflated(data):
+            self._size += len(piece)
+            if self._size > self._max_bytes:
+                raise LimitExceeded(
+                    f"{self._provider}: the stream is longer than max_stream_bytes={self._max_bytes}",
+                    provider=self._provider,
+                    kind="max_stream_bytes",
+                )
+            yield piece
+
+    def _inflated(self, data: bytes) -> Iterator[bytes]:
+        inflater = self._inflater
+        assert inflater is not None
+        try:
+            while data and not inflater.eof:
+                piece = inflater.decompress(data, READ_BYTES)
+                data = inflater.unconsumed_tail
+                if not piece:
+                    continue
+                yield piece
+                if self._size > RATIO_FREE_BYTES and self._size > MAX_RATIO * self._received:
+                    raise LimitExceeded(
+                        f"{self._provider}: the body inflates to more than {MAX_RATIO} times its size",
+                        provider=self._provider,
+                        kind="max_ratio",
+                    )
+        except zlib.error as cause:
+            raise faults.failed_to_inflate(cause, self._provider, self._received) from None
+
+    def close(self) -> None:
+        """Close the connection now. Whoever waits in `read` is woken by an error."""
+        self._response.close()
+
+    def finish(self) -> None:
+        """The answer is complete: keep the connection for the next one if the body ends soon."""
+        self._http.linger(self._response)
+
+
+def _rescued(content: aiohttp.StreamReader) -> bytes:
+    """What had arrived before the fault: once it knows of a fault, aiohttp gives out only that."""
+    buffer: Any = getattr(content, "_buffer", ())
+    offset = getattr(content, "_buffer_offset", 0)
+    held = b"".join(buffer)[offset:]
+    if held:
+        buffer.clear()
+    return held
+
+
+def _inflater_for(response: aiohttp.ClientResponse, provider: str) -> Any:
+    # Ours and not aiohttp's, because its older versions inflate a whole read at once.
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding in ("identity", ""):
+        return None
+    if encoding not in _WINDOW:
+        response.close()
+        raise faults.failed_to_inflate(f"unknown encoding {encoding[:40]!r}, although none was asked for", provider, 0)
+    return zlib.decompressobj(_WINDOW[encoding])
+
+
+def _inflated_head(body: bytes, encoding: str) -> bytes:
+    window = _WINDOW.get(encoding.strip().lower())
+    if window is None:
+        return b""
+    try:
+        return zlib.decompressobj(window).decompress(body, ERROR_BODY_BYTES)
+    except zlib.error:
+        return b""
+
+
+def _check_content_type(response: aiohttp.ClientResponse, provider: str) -> None:
+    claims = {claim.partition(";")[0].strip().lower() for claim in response.headers.getall("content-type", ())}
+    if len(claims) > 1:
+        held = excerpt(_rescued(response.content))
+        response.close()
+        raise ProtocolError(
+            f"{provider}: the answer has several content types ({', '.join(sorted(claims))}); it begins with {held}",
+            provider=provider,
+            position=0,
+        )
+
+
+def _target_of(response: aiohttp.ClientResponse) -> URL | None:
+    location = response.headers.get("location")
+    if not location:
+        return None
+    try:
+        target = response.url.join(URL(location))
+    except ValueError:
+        return None
+    return target if target.scheme in ("http", "https") and target.host else None
+
+
+def _place(url: str) -> str:
+    """Where a request goes, without query and path: enough to find a wrong base_url, and no secret in it."""
+    try:
+        return str(URL(url).origin())
+    except ValueError:
+        return "an invalid address"
+
+
+def _proxy_for(url: str) -> str | None:
+    parts = URL(url)
+    proxies = urllib.request.getproxies()
+    if not proxies or not parts.host or urllib.request.proxy_bypass(parts.host):
+        return None
+    return proxies.get(parts.scheme) or proxies.get("all")

@@ -1,0 +1,351 @@
+"""One run: a request, its retries, the answer as it is read, and every way to end it.
+
+Reading is pulled: nothing is taken from the socket before somebody asks for more, so a consumer that stops reading
+stops the provider. The request itself runs in a task of its own, because it must be possible to give it up while
+somebody else waits for it; the body is read by whoever asks.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from streamflow.errors import StreamflowError
+from streamflow.events import Response, Retrying
+from streamflow.requests.request import Request
+from streamflow.sources.answer import Answer
+from streamflow.sources.clocks import Clock, LoopClock, Timeouts, Watch, sleep
+from streamflow.sources.context import StreamContext
+from streamflow.sources.credentials import Secret
+from streamflow.sources.http import Http, Reply
+from streamflow.sources.logs import LOGGER
+from streamflow.sources.retry import NO_HEADERS, RetryPolicy
+from streamflow.stage import Operator
+
+POLL_S = 0.05  # how often `is_cancelled` is asked while nothing comes
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What every stream of a client has in common."""
+
+    provider: str
+    http: Http
+    secret: Secret
+    timeouts: Timeouts
+    policy: RetryPolicy
+    max_event_bytes: int
+    max_events: int | None
+    clock: Clock | None = None
+    draw: Callable[[], float] = random.random
+    wall_time: Callable[[], float] = time.time
+
+
+class Stats(msgspec.Struct):
+    """What one run did, in numbers; times are seconds since its beginning."""
+
+    attempts: int = 0
+    reads: int = 0
+    bytes: int = 0
+    frames: int = 0
+    events: int = 0
+    first_event_s: float | None = None
+    total_s: float | None = None
+
+
+class Run:
+    """A stream in progress. `read` gives the next events until it gives None; `error` then says why."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        make_request: Callable[[], Request],
+        operators: Sequence[Operator[Any, Any]],
+        context: StreamContext,
+        options: Mapping[str, Any],
+    ) -> None:
+        self._settings = settings
+        self._make_request = make_request
+        self._operators = operators
+        self._context = context
+        self._options = options
+        self._loop = asyncio.get_running_loop()
+        clock = settings.clock or LoopClock(self._loop)
+        self._clock = clock
+        self._watch = Watch(clock, settings.timeouts, self._expired, limit_s=context.timeout_s)
+        self._answer = self._new_answer(None)
+        self._reply: Reply | None = None
+        self._opening: asyncio.Task[Reply] | None = None
+        self._delay_s = 0.0
+        self._stop_error: StreamflowError | None = None
+        self._stopped = False
+        self._on_over: list[Callable[[], None]] = [context.listen(self.cancel)]
+        self._poll: asyncio.TimerHandle | None = None
+        self.stats = Stats()
+        self.stopping = False
+        """True from the moment in which somebody stopped the run until `read` has dealt with it."""
+        self.over = False
+        self.error: BaseException | None = None
+        self.pumped_by: asyncio.Task[None] | None = None
+        if context.is_cancelled is not None:
+            self._poll = self._loop.call_later(POLL_S, self._ask_context)
+
+    # -- reading
+
+    async def read(self) -> Iterator[Any] | None:
+        """The next events, None when there are no more."""
+        while not self.over:
+            answer = self._answer
+            if self._context.cancelled:
+                self._stop(None)
+            if self.stopping:
+                self.stopping = False
+                return self._stopped_events(self._stop_error)
+            if answer.error is not None:
+                again = self._try_again(answer.error)
+                if again is not None:
+                    return again
+                self._finish(answer.error)
+            elif answer.ended:
+                self._finish(None)
+            elif self._reply is None:
+                await self._open()
+            else:
+                data = await self._receive(self._reply)
+                if data is not None:
+                    return self._events(self._reply, data)
+        return None
+
+    async def _open(self) -> None:
+        """Send the request; a failure is left in the answer."""
+        opening = self._opening = self._loop.create_task(self._attempt())
+        try:
+            self._reply = await opening
+        except asyncio.CancelledError:
+            if opening.done() and not opening.cancelled() and opening.exception() is None:
+                opening.result().close()
+            task = asyncio.current_task()
+            if (task is not None and task.cancelling()) or not (self.stopping or self.over):
+                self.dispose()
+                raise
+        except StreamflowError as error:
+            self._break(error)
+        except Exception as error:
+            self._finish(error)
+        else:
+            self._answer = self._new_answer(self._reply.content_type)
+            if self.stopping or self.over:
+                self._close_reply()
+        finally:
+            self._opening = None
+
+    async def _attempt(self) -> Reply:
+        if self._delay_s:
+            await sleep(self._clock, self._delay_s)
+        self.stats.attempts += 1
+        request = self._make_request()
+        self._watch.attempt()
+        LOGGER.debug("%s: request %d, %d bytes", self._settings.provider, self.stats.attempts, len(request.body))
+        reply = await self._settings.http.send(request)
+        LOGGER.debug("%s: HTTP %d after %.3f s", self._settings.provider, reply.status, self._watch.elapsed_s)
+        return reply
+
+    async def _receive(self, reply: Reply) -> bytes | None:
+        """One read; None when it failed or was interrupted, which is noted elsewhere."""
+        self._watch.wait()
+        try:
+            data = await reply.read()
+        except asyncio.CancelledError:
+            self.dispose()
+            raise
+        except StreamflowError as error:
+            if not self.stopping and not self.over:
+                self._break(error)
+            return None
+        self._watch.heard()
+        self.stats.reads += 1
+        self.stats.bytes += len(data)
+        return None if self.stopping else data
+
+    def _events(self, reply: Reply, data: bytes) -> Iterator[Any]:
+        answer = self._answer
+        if not data:
+            yield from answer.finish()
+        else:
+            try:
+                for piece in reply.pieces(data):
+                    yield from answer.feed(piece)
+                    if answer.ended or answer.error is not None:
+                        break
+            except StreamflowError as error:
+                yield from answer.fail(error)
+        self._note_read(data)
+
+    def _break(self, error: StreamflowError) -> None:
+        """The transport failed: what may be shown is shown by the next read."""
+        if not self._answer.emitted:
+            for _ in self._answer.fail(error):
+                raise AssertionError("nothing was shown, so nothing can be released")
+        else:
+            self._stop(error)
+
+    # -- retrying
+
+    def _try_again(self, error: BaseException) -> Iterator[Any] | None:
+        """Announce a new attempt, if this failure deserves one and nothing was shown yet."""
+        if self._answer.emitted or not isinstance(error, StreamflowError):
+            return None
+        settings = self._settings
+        headers = getattr(error, "headers", NO_HEADERS) if self._reply is None else self._reply.headers
+        retry = self.stats.attempts
+        delay_s = settings.policy.delay_s(
+            error, retry, draw=settings.draw(), headers=headers, wall_time_s=settings.wall_time()
+        )
+        if delay_s is None:
+            return None
+        settings.secret.scrub_error(error)
+        LOGGER.info("%s: retry %d in %.3f s: %s", settings.provider, retry, delay_s, error)
+        self._watch.rest()
+        self._close_reply()
+        self._delay_s = delay_s
+        self._answer = self._new_answer(None)
+        reason = error.message if error.kind is None else f"{error.kind}: {error.message}"
+        return iter(self._answer.announce(Retrying(retry, 1 + settings.policy.max_retries, reason)))
+
+    def _new_answer(self, content_type: str | None) -> Answer:
+        settings = self._settings
+        return Answer(
+            settings.provider,
+            self._operators,
+            content_type=content_type,
+            max_event_bytes=settings.max_event_bytes,
+            max_events=settings.max_events,
+            on_progress=self._progressed,
+            **self._options,
+        )
+
+    # -- stopping
+
+    def cancel(self) -> None:
+        """End with ``cancelled`` and what came; safe from any thread."""
+        self._here(self._stop, None)
+
+    def fail(self, error: StreamflowError) -> None:
+        """End with this error and what came; safe from any thread."""
+        self._here(self._stop, error)
+
+    def dispose(self) -> None:
+        """Close the connection and say nothing more; safe from any thread, any number of times."""
+        self._here(self._dispose)
+
+    def check_context(self) -> None:
+        """Ask ``is_cancelled``, between events."""
+        if self._context.is_cancelled is not None and self._context.cancelled:
+            self._stop(None)
+
+    def _here(self, action: Callable[..., None], *values: Any) -> None:
+        try:
+            inside = asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            inside = False
+        if inside:
+            action(*values)
+        elif not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(action, *values)
+
+    def _stop(self, error: StreamflowError | None) -> None:
+        if self.over or self._stopped:
+            return
+        self.stopping = self._stopped = True
+        self._stop_error = error
+        self._watch.stop()
+        if self._opening is not None:
+            self._opening.cancel()
+        self._close_reply()
+
+    def _stopped_events(self, error: StreamflowError | None) -> Iterator[Any]:
+        if error is None:
+            yield from self._answer.cancel()
+        else:
+            self._settings.secret.scrub_error(error)
+            yield from self._answer.fail(error)
+        self._finish(error)
+
+    def _dispose(self) -> None:
+        if not self.over:
+            self._answer.drop()
+            if self._opening is not None:
+                self._opening.cancel()
+            self._finish(None)
+
+    def _expired(self, error: StreamflowError) -> None:
+        self._stop(error)
+
+    def _ask_context(self) -> None:
+        self.check_context()
+        if not self.over and not self.stopping:
+            self._poll = self._loop.call_later(POLL_S, self._ask_context)
+
+    # -- ending
+
+    def _finish(self, error: BaseException | None) -> None:
+        self.over = True
+        self.stopping = False
+        if error is not None:
+            self._settings.secret.scrub_error(error)
+        self.error = error
+        self.stats.total_s = self._watch.elapsed_s
+        self._count()
+        self._watch.stop()
+        if self._poll is not None:
+            self._poll.cancel()
+        reply, self._reply = self._reply, None
+        if reply is not None:
+            if self._answer.ended and error is None:
+                reply.finish()
+            else:
+                reply.close()
+        for leave in self._on_over:
+            leave()
+        self._on_over.clear()
+        LOGGER.debug("%s: over, %s, %s", self._settings.provider, self.stats, error or "no error")
+
+    def when_over(self, callback: Callable[[], None]) -> None:
+        """Be told, once, that nothing more will come."""
+        self._on_over.append(callback)
+
+    def _close_reply(self) -> None:
+        reply, self._reply = self._reply, None
+        if reply is not None:
+            reply.close()
+
+    def response(self) -> Response:
+        """What was given out so far."""
+        return self._answer.response(self.error)
+
+    # -- notes
+
+    def _progressed(self) -> None:
+        if self.stats.first_event_s is None:
+            self.stats.first_event_s = self._watch.elapsed_s
+        self._watch.progress()
+
+    def _count(self) -> None:
+        self.stats.frames = self._answer.frames
+        self.stats.events = self._answer.events
+
+    def _note_read(self, data: bytes) -> None:
+        if LOGGER.isEnabledFor(10):
+            self._count()
+            LOGGER.debug(
+                "%s: read %d, %d bytes at %.3f s; so far %d bytes, %d frames, %d events",
+                self._settings.provider,
+                self.stats.reads,
+                len(data),
+                self._watch.elapsed_s,
+                self.stats.bytes,
+                self.stats.frames,
+                self.stats.events,
+            )
