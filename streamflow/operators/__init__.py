@@ -12,6 +12,7 @@ from streamflow.operators._sequence import sequence
 from streamflow.operators._speak import speak
 from streamflow.operators._speakable import speakable
 from streamflow.operators._sse_decode import sse_decode
+from streamflow.operators._stop_sequences import stop_sequences
 from streamflow.operators._to_response import to_response
 from streamflow.operators._tool_accumulate import tool_accumulate
 from streamflow.operators._visible_filter import visible_filter
@@ -30,6 +31,7 @@ __all__ = [
     "speak",
     "speakable",
     "sse_decode",
+    "stop_sequences",
     "to_response",
     "tool_accumulate",
     "visible_filter",

@@ -6,10 +6,8 @@ from typing import Any
 
 import msgspec
 
-from streamflow.errors import StreamflowError
-from streamflow.events import BlockComplete, BlockStart, Chunk, Response, StreamCompleted, StreamFailed
-from streamflow.fold import Fold, with_response
-from streamflow.text.open_blocks import OpenBlocks
+from streamflow.events import BlockComplete, BlockStart, Chunk, Response, Retrying, StreamCompleted, StreamFailed
+from streamflow.text.output_record import OutputRecord
 from streamflow.text.pattern_matcher import MatchTable, PatternMatcher, Span
 
 _UNKNOWN = -1
@@ -104,13 +102,13 @@ class TextRewrite:
         self._replace = replace
         self._tracks: dict[int, TextTrack] = {}
         self._strings = PatternMatcher(table)
-        self._blocks = OpenBlocks()
-        self._fold = Fold()
+        self._record = OutputRecord()
         self._handlers: dict[type, Callable[[Any], list[Any]]] = {
             Chunk: self._on_chunk,
             str: self._on_string,
             BlockStart: self._on_block_start,
             BlockComplete: self._on_block_complete,
+            Retrying: self._on_retrying,
             StreamCompleted: self._on_end,
             StreamFailed: self._on_end,
         }
@@ -119,14 +117,15 @@ class TextRewrite:
         """Take one event or string."""
         handler = self._handlers.get(item.__class__)
         if handler is None:
-            self._fold.add(item)
+            self._record.add(item)
             return [item]
         return handler(item)
 
     def flush(self) -> list[Any]:
         """Release what is held; a block that nothing closed is incomplete."""
         out = self._release()
-        return [*out, *self._cut()]
+        self._tracks.clear()
+        return [*out, *self._record.cut()]
 
     def abort(self, error: BaseException) -> list[Any]:
         """The same: a text that is cut has no match at its end."""
@@ -134,16 +133,16 @@ class TextRewrite:
 
     def partial(self, error: BaseException) -> Response:
         """What left this stage so far."""
-        return self._fold.response(error if isinstance(error, StreamflowError) else None)
+        return self._record.partial(error)
 
     @property
     def emitted(self) -> bool:
         """True once the stream has begun."""
-        return self._fold.emitted
+        return self._record.emitted
 
     def _on_chunk(self, chunk: Chunk) -> list[Any]:
         if chunk.part is not None or chunk.kind == "tool_call":
-            self._blocks.add(chunk)
+            self._record.add(chunk)
             return [chunk]
         track = self._tracks.get(chunk.index)
         if track is None:
@@ -151,7 +150,7 @@ class TextRewrite:
         if track.passes(chunk):
             if not chunk.text:
                 return []
-            self._blocks.add(chunk)
+            self._record.add(chunk)
             return [chunk]
         return self._said(track, track.feed(chunk))
 
@@ -160,7 +159,7 @@ class TextRewrite:
         for span in spans:
             out += track.chunks(span, self._replace(span.text) if span.matched else None)
         for chunk in out:
-            self._blocks.add(chunk)
+            self._record.add(chunk)
         return out
 
     def _on_string(self, text: str) -> list[Any]:
@@ -172,7 +171,7 @@ class TextRewrite:
 
     def _on_block_start(self, event: BlockStart) -> list[Any]:
         out = self._release()
-        self._blocks.start(event)
+        self._record.add(event)
         return [*out, event]
 
     def _on_block_complete(self, event: BlockComplete) -> list[Any]:
@@ -181,12 +180,11 @@ class TextRewrite:
         if track is not None:
             out = self._said(track, track.flush())
             event = msgspec.structs.replace(
-                event, content=self._blocks.content(event.index), raw=self._whole(event.raw)
+                event, content=self._record.content(event.index), raw=self._whole(event.raw)
             )
         elif event.kind != "tool_call":
             event = msgspec.structs.replace(event, content=self._whole(event.content), raw=self._whole(event.raw))
-        self._blocks.close(event.index)
-        self._fold.add(event)
+        self._record.add(event)
         return [*out, event]
 
     def _whole(self, text: Any) -> Any:
@@ -195,25 +193,18 @@ class TextRewrite:
         matcher = PatternMatcher(self._table)
         return "".join(self._string_of(matcher.feed(text) + matcher.flush()))
 
+    def _on_retrying(self, event: Retrying) -> list[Any]:
+        if event.discard:
+            self._tracks.clear()
+            self._strings = PatternMatcher(self._table)
+            self._record.forget()
+        return [event]
+
     def _on_end(self, event: StreamCompleted | StreamFailed) -> list[Any]:
-        out = [*self._release(), *self._cut()]
-        # An answer that was folded before has the text as it was: fold again what really left.
-        if isinstance(event, StreamCompleted) and event.response is not None:
-            return [*out, with_response(event, self._fold)]
-        self._fold.add(event)
-        if isinstance(event, StreamFailed) and event.partial is not None:
-            event = msgspec.structs.replace(event, partial=self._fold.response())
-        return [*out, event]
+        return [*self.flush(), self._record.end(event)]
 
     def _release(self) -> list[Any]:
         out = self._string_of(self._strings.flush())
         for track in self._tracks.values():
             out += self._said(track, track.flush())
         return out
-
-    def _cut(self) -> list[BlockComplete]:
-        self._tracks.clear()
-        closed = self._blocks.cut()
-        for event in closed:
-            self._fold.add(event)
-        return closed
