@@ -1,0 +1,64 @@
+"""Tools for testing: a fake provider, ways to cut bytes, virtual time, the grammar of a stream as an assertion."""
+
+from streamflow.testing.asks import Ask
+from streamflow.testing.connections import Connection, Received
+from streamflow.testing.script import (
+    Answer,
+    Bytes,
+    Cite,
+    Cut,
+    Drop,
+    Endless,
+    ErrorEvent,
+    HttpError,
+    Page,
+    Pause,
+    Picture,
+    Ping,
+    RawHttp,
+    Refusal,
+    Reset,
+    Stall,
+    Text,
+    Thinking,
+    Tokens,
+    ToolUse,
+    gzip_bomb,
+    redirect,
+)
+from streamflow.testing.server import FakeProvider
+from streamflow.testing.simulator import Simulator
+from streamflow.testing.wires import encode, encode_error, encode_whole
+
+__all__ = [
+    "Answer",
+    "Ask",
+    "Bytes",
+    "Cite",
+    "Connection",
+    "Cut",
+    "Drop",
+    "Endless",
+    "ErrorEvent",
+    "FakeProvider",
+    "HttpError",
+    "Page",
+    "Pause",
+    "Picture",
+    "Ping",
+    "RawHttp",
+    "Received",
+    "Refusal",
+    "Reset",
+    "Simulator",
+    "Stall",
+    "Text",
+    "Thinking",
+    "Tokens",
+    "ToolUse",
+    "encode",
+    "encode_error",
+    "encode_whole",
+    "gzip_bomb",
+    "redirect",
+]
