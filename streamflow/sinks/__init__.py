@@ -1,0 +1,1 @@
+"""Where a stream ends up outside of the process: voices and loudspeakers."""
