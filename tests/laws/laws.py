@@ -1,0 +1,282 @@
+"""The laws, each a function that raises `AssertionError` when an example breaks it."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from reactivex.subject import Subject as RxSubject
+
+from streamflow.events import (
+    TERMINAL,
+    BlockComplete,
+    BlockStart,
+    Chunk,
+    Citation,
+    Frame,
+    Notice,
+    Raw,
+    Retrying,
+    StreamCompleted,
+    StreamStart,
+    ToolCallsReady,
+    Usage,
+)
+from streamflow.text.segment_events import Invocation, SegmentContent, SegmentEnd, SegmentStart
+from tests.laws import nasty_events
+from tests.laws.examples import Source, Subject
+from tests.laws.normal import Outcome, drive, normal
+
+
+def grammar(subject: Subject, source: Source, rng: random.Random) -> None:
+    """Blocks open and close once, chunks belong to an open block, nothing comes after the end."""
+    if subject.gives == "frames":
+        return
+    outcome = drive(subject.made(), source.pieces(rng, "random"))
+    if not outcome.fault:
+        check_items(subject, outcome.items)
+        if source.form == "events" and subject.forwards:
+            ends = [item for item in outcome.items if isinstance(item, TERMINAL)]
+            assert len(ends) == 1, f"{len(ends)} ends"
+            assert isinstance(outcome.items[0], StreamStart | Retrying), outcome.items[0]
+
+
+def check_items(subject: Subject, items: list[Any]) -> None:
+    """The grammar of whatever the subject gives."""
+    if subject.gives in ("events", "stamped"):
+        check_blocks(items)
+    else:
+        check_segments(items)
+
+
+def check_blocks(items: list[Any]) -> None:
+    """The grammar of blocks; the joined chunks of a block are its content."""
+    opened: dict[int, tuple[str, list[str]]] = {}
+    last = -1
+    ended = False
+    for item in items:
+        if isinstance(item, BlockStart):
+            assert not ended, f"{item} after the end"
+            assert item.index > last, f"index {item.index} after {last}"
+            last = item.index
+            opened[item.index] = (item.kind, [])
+        elif isinstance(item, Chunk):
+            assert item.index in opened, f"{item} in no open block"
+            kind, parts = opened[item.index]
+            assert item.kind == kind, f"{item} in a block of kind {kind}"
+            assert item.text, "an empty chunk"
+            if item.part in (None, "input"):
+                parts.append(item.text)
+        elif isinstance(item, BlockComplete):
+            assert item.index in opened, f"{item} was not open"
+            kind, parts = opened.pop(item.index)
+            assert item.kind == kind
+            assert "".join(parts) == item.content, f"chunks {''.join(parts)!r}, content {item.content!r}"
+        elif isinstance(item, TERMINAL):
+            assert not ended, "two ends"
+            assert not opened, f"open at the end: {opened}"
+            ended = True
+    assert not opened, f"never closed: {opened}"
+
+
+def check_segments(items: list[Any]) -> None:
+    """The same for segments."""
+    opened: set[str] = set()
+    seen: list[str] = []
+    for item in items:
+        if isinstance(item, SegmentStart):
+            seen.append(item.segment_id)
+            opened.add(item.segment_id)
+        elif isinstance(item, SegmentContent):
+            assert item.segment_id in opened
+            assert item.delta or item.metadata
+        elif isinstance(item, SegmentEnd):
+            opened.remove(item.segment_id)
+    assert not opened, f"never closed: {opened}"
+    assert seen == [f"seg_{number}" for number in range(1, len(seen) + 1)]
+
+
+def conservation(subject: Subject, source: Source, rng: random.Random) -> None:
+    """An operator that does not change text gives out the text that it was given; offsets say the truth."""
+    if source.form not in ("strings", "events"):
+        return
+    items = source.pieces(rng, "random")
+    outcome = drive(subject.made(), items)
+    if outcome.fault:
+        return
+    raw = nasty_events.raw_text(items)
+    if subject.same_text:
+        assert shown(outcome.items) == raw, f"{shown(outcome.items)!r} is not {raw!r}"
+
+
+def shown(items: list[Any]) -> str:
+    """The text that left, in whatever form."""
+    kinds = {item.segment_id: item.segment_type for item in items if isinstance(item, SegmentStart)}
+    out = []
+    for item in items:
+        if isinstance(item, str):
+            out.append(item)
+        elif isinstance(item, Chunk) and item.kind == "text":
+            out.append(item.text)
+        elif isinstance(item, SegmentContent) and kinds[item.segment_id] == "text":
+            out.append(item.delta)
+    return "".join(out)
+
+
+def cut_invariance(subject: Subject, source: Source, rng: random.Random) -> None:
+    """However the input is cut, the same comes out."""
+    whole = _compared(drive(subject.made(), source.pieces(rng, "whole")))
+    for how in ("single", "random", "random"):
+        pieces = source.pieces(rng, how)
+        other = _compared(drive(subject.made(), pieces))
+        assert other == whole, f"{how}: {_difference(whole, other)}\n  pieces: {pieces}"
+
+
+def _compared(outcome: Outcome) -> list[Any]:
+    return [*normal(outcome.items), outcome.fault]
+
+
+def _difference(expected: list[Any], got: list[Any]) -> str:
+    for place, (one, other) in enumerate(zip(expected, got, strict=False)):
+        if one != other:
+            return f"at {place}\n  expected {one}\n  got      {other}"
+    return f"{len(expected)} items expected, {len(got)} came: {(expected + got)[min(len(expected), len(got)) :]}"
+
+
+class Alien:
+    """Something that no operator knows."""
+
+
+def pass_through(subject: Subject, source: Source, rng: random.Random) -> None:
+    """Facts and foreign items pass at once and change nothing."""
+    if not subject.forwards or source.form not in ("strings", "events"):
+        return
+    items = source.pieces(rng, "random")
+    plain = drive(subject.made(), items)
+    facts = [
+        Usage(90001),
+        Notice("foreign", "n1"),
+        Raw(Frame(data="foreign")),
+        Citation(0, url="foreign"),
+        Retrying(1, 2, "foreign"),
+        Alien(),
+    ]
+    with_facts = list(items)
+    first = 1 if source.form == "events" else 0
+    last = len(items) - (1 if source.form == "events" else 0)
+    for fact in facts:
+        with_facts.insert(rng.randint(first, last), fact)
+        last += 1
+    outcome = drive(subject.made(), with_facts)
+    for item, step in zip(with_facts, outcome.steps, strict=False):
+        for fact in facts:
+            if item is fact:
+                assert sum(_is_fact(one, fact) for one in step) == 1, f"{fact} did not pass at once: {step}"
+    rest = [item for item in outcome.items if not any(_is_fact(item, fact) for fact in facts)]
+    got, expected = [*_without_facts(normal(rest)), outcome.fault], _without_facts(_compared(plain))
+    assert got == expected, f"changed by facts: {_difference(expected, got)}\n  pieces: {with_facts}"
+
+
+def _without_facts(items: list[Any]) -> list[Any]:
+    """A folded response holds facts; the rest of it must be the same."""
+    return [
+        msgspec.structs.replace(item, response=msgspec.structs.replace(item.response, usage=None, citations=[]))
+        if isinstance(item, StreamCompleted) and item.response is not None
+        else item
+        for item in items
+    ]
+
+
+def _is_fact(item: Any, fact: Any) -> bool:
+    if isinstance(fact, Citation):
+        return isinstance(item, Citation) and item.url == fact.url
+    return bool(item == fact)
+
+
+def fresh_state(subject: Subject, source: Source, rng: random.Random) -> None:
+    """Each subscription starts anew, and one that was disposed of gets nothing more."""
+    operators = subject.made()
+    items = source.pieces(rng, "random")
+    expected = _compared(drive(operators, items))
+    subscribed: RxSubject[Any] = RxSubject()
+    observable = subscribed.pipe(*operators)
+    early: list[Any] = []
+    late: list[Any] = []
+    stopped: list[Any] = []
+    faults: list[str] = []
+    observable.subscribe(early.append, lambda error: None)
+    limit = rng.randint(1, 4)
+
+    def take(item: Any) -> None:
+        stopped.append(item)
+        if len(stopped) >= limit:
+            disposable.dispose()
+
+    disposable = observable.subscribe(take, lambda error: stopped.append(error))
+    for item in items[: rng.randint(0, len(items))]:
+        subscribed.on_next(item)
+    assert len(stopped) <= limit
+    disposable.dispose()
+    count = len(stopped)
+    observable.subscribe(late.append, lambda error: faults.append(f"{type(error).__name__}: {error}"))
+    for item in items:
+        subscribed.on_next(item)
+    subscribed.on_completed()
+    assert len(stopped) == count, "something came after dispose"
+    late = [getattr(item, "event", item) if type(item).__name__ == "Stamped" else item for item in late]
+    assert [*normal(late), faults[0] if faults else ""] == expected, "a second subscription saw the first one's state"
+
+
+def ends(subject: Subject, source: Source, rng: random.Random) -> None:
+    """A cut stream never looks finished: nothing runnable, text released, what is open closed as incomplete."""
+    if source.form not in ("strings", "events"):
+        return
+    items = source.pieces(rng, "random")
+    if source.cut:
+        outcome = drive(subject.made(), items)
+        assert not runnable(outcome.items), f"runnable after a cut: {runnable(outcome.items)}"
+        return
+    if source.form == "events":
+        if len(items) < 3:
+            return
+        items = nasty_events.cut_off(items[:-1], rng.randrange(1, len(items) - 1))
+    else:
+        items = items[: rng.randint(0, len(items))]
+    aborted = drive(subject.made(), items, "error")
+    flushed = drive(subject.made(), items)
+    if aborted.fault or flushed.fault:
+        return
+    assert not runnable(aborted.items), f"runnable after an error: {runnable(aborted.items)}"
+    if source.form == "events":
+        assert not runnable(flushed.items), f"runnable without an end: {runnable(flushed.items)}"
+    assert shown(aborted.items) == shown(flushed.items), "an error shows other text than an end"
+    check_items(subject, aborted.items)
+    if subject.gives == "events":
+        incomplete_at = next(
+            (place for place, item in enumerate(items) if isinstance(item, BlockComplete) and item.incomplete), None
+        )
+        if incomplete_at is not None:
+            tail = [item for step in aborted.steps[incomplete_at:] for item in step] + aborted.rest
+            wrong = [item for item in tail if isinstance(item, BlockComplete) and not item.incomplete]
+            assert not wrong, f"closed by the cut and not incomplete: {wrong}"
+
+
+def runnable(items: list[Any]) -> list[Any]:
+    """What a tool loop would run."""
+    calls: list[Any] = [item for item in items if isinstance(item, Invocation) and item.runnable]
+    for item in items:
+        if isinstance(item, ToolCallsReady):
+            calls += [call for call in item.calls if call.runnable]
+        elif isinstance(item, StreamCompleted) and item.response is not None:
+            calls += [call for call in item.response.tool_calls if call.runnable]
+    return calls
+
+
+LAWS: dict[str, Callable[[Subject, Source, random.Random], None]] = {
+    "grammar": grammar,
+    "conservation": conservation,
+    "cut invariance": cut_invariance,
+    "pass-through": pass_through,
+    "fresh state": fresh_state,
+    "ends": ends,
+}

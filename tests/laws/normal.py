@@ -1,0 +1,73 @@
+"""Running a chain step by step, and the form in which what came out can be compared."""
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from streamflow.errors import StreamTruncated
+from streamflow.events import Chunk, Stamped
+from streamflow.stage import Chain
+from streamflow.text.segment_events import SegmentContent
+from streamflow.text.spoken import Spoken
+
+
+class Outcome(NamedTuple):
+    """What came out at each step, what the end gave, and the fault if there was one."""
+
+    steps: list[list[Any]]
+    rest: list[Any]
+    fault: str
+
+    @property
+    def items(self) -> list[Any]:
+        return [item for step in self.steps for item in step] + self.rest
+
+
+def drive(operators: list[Any], items: list[Any], end: str = "complete") -> Outcome:
+    """Feed the items one by one; ``end`` is ``complete`` or ``error``."""
+    chain = Chain([operator.make_stage() for operator in operators])
+    steps: list[list[Any]] = []
+    for item in items:
+        steps.append(_plain(chain.feed(item)))
+        if chain.error is not None:
+            return Outcome(steps, [], f"{type(chain.error).__name__}: {chain.error}")
+    rest = _plain(chain.finish() if end == "complete" else chain.abort(StreamTruncated("cut")))
+    fault = f"{type(chain.error).__name__}: {chain.error}" if end == "complete" and chain.error is not None else ""
+    return Outcome(steps, rest, fault)
+
+
+def _plain(items: list[Any]) -> list[Any]:
+    return [item.event if isinstance(item, Stamped) else item for item in items]
+
+
+def normal(items: list[Any]) -> list[Any]:
+    """Adjacent pieces of the same thing joined: nobody may depend on where they were cut."""
+    out: list[Any] = []
+    for item in items:
+        joined = _joined(out[-1], item) if out and type(out[-1]) is type(item) else None
+        if joined is None:
+            out.append(item)
+        else:
+            out[-1] = joined
+    return out
+
+
+def _joined(last: Any, item: Any) -> Any:
+    if isinstance(item, str):
+        return last + item
+    if isinstance(item, Chunk):
+        same = (last.index, last.kind, last.part, last.visible, last.depth)
+        if item.part == "id" or same != (item.index, item.kind, item.part, item.visible, item.depth):
+            return None
+        return msgspec.structs.replace(last, text=last.text + item.text, tool_id=item.tool_id, tool_name=item.tool_name)
+    if isinstance(item, SegmentContent):
+        if last.segment_id != item.segment_id or item.metadata or last.metadata:
+            return None
+        return SegmentContent(item.segment_id, {"delta": last.delta + item.delta})
+    if isinstance(item, Spoken):
+        return Spoken(last.text + item.text, last.start, item.end)
+    if type(item).__name__ == "Field":
+        if last.final or (last.tool_id, last.name) != (item.tool_id, item.name):
+            return None
+        return msgspec.structs.replace(item, text=last.text + item.text)
+    return None
