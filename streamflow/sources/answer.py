@@ -55,11 +55,11 @@ class Answer:
 
     def feed(self, data: bytes) -> Iterator[Any]:
         """What a read gives."""
-        return self._understood(self._wire.feed(data))
+        return self._understood(self._wire.feed, data)
 
     def finish(self) -> Iterator[Any]:
         """The bytes are over: the rest, or the error that says that the end was missing."""
-        yield from self._understood(self._wire.flush())
+        yield from self._understood(self._wire.flush)
         if self.ended or self.error is not None:
             return
         try:
@@ -117,11 +117,11 @@ class Answer:
         partial: Response = self._normalizer.partial(error)
         return partial
 
-    def _understood(self, frames: Iterable[Any]) -> Iterator[Any]:
+    def _understood(self, step: Callable[..., Iterable[Any]], *data: bytes) -> Iterator[Any]:
         normalize = self._normalizer.feed
         told = False
         try:
-            for frame in frames:
+            for frame in step(*data):
                 self.frames += 1
                 events = normalize(frame)
                 if not events:

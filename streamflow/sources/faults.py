@@ -1,6 +1,7 @@
 """What can go wrong on the way, as typed errors that say what to do."""
 
 import asyncio
+import os
 import zlib
 from collections.abc import Mapping
 from typing import Any
@@ -90,7 +91,8 @@ def failed_to_open(cause: BaseException, provider: str, place: str) -> Streamflo
 def _detail(cause: BaseException) -> str:
     system = getattr(cause, "os_error", cause)
     if isinstance(system, OSError) and system.strerror:
-        return f" ({system.strerror})"
+        # asyncio puts the address into strerror; the errors of name resolution have numbers of their own, below 0
+        return f" ({os.strerror(system.errno) if system.errno and system.errno > 0 else system.strerror})"
     said = getattr(cause, "message", None)
     if isinstance(cause, aiohttp.http_exceptions.HttpProcessingError | aiohttp.ClientResponseError) and said:
         return f" ({' '.join(str(said).split())[:200]})"

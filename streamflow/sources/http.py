@@ -19,7 +19,7 @@ ERROR_BODY_BYTES = 64 * 1024
 ERROR_BODY_WAIT_S = 5.0
 LINGER_S = 1.0
 MAX_REDIRECTS = 3
-RATIO_FREE_BYTES = 4 * 1024 * 1024
+RATIO_FREE_BYTES = 1024 * 1024
 MAX_RATIO = 200  # text of a model deflates to a third or a tenth, repetitive JSON around it to a fiftieth
 _METHOD_KEPT = frozenset((307, 308))
 _WINDOW = {"gzip": 31, "x-gzip": 31, "deflate": 47}  # 47: zlib or gzip, as its header says
@@ -185,7 +185,7 @@ class Reply:
                 if not piece:
                     continue
                 yield piece
-                if self._size > RATIO_FREE_BYTES and self._size > MAX_RATIO * self._received:
+                if self._size > RATIO_FREE_BYTES and self._size > MAX_RATIO * (self._received - len(data)):
                     raise LimitExceeded(
                         f"{self._provider}: the body inflates to more than {MAX_RATIO} times its size",
                         provider=self._provider,

@@ -9,6 +9,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from logging import DEBUG
 from typing import Any
 
 import msgspec
@@ -77,6 +78,8 @@ class Run:
         self._watch = Watch(clock, settings.timeouts, self._expired, limit_s=context.timeout_s)
         self._answer = self._new_answer(None)
         self._reply: Reply | None = None
+        self._pieces: Iterator[bytes] | None = None
+        self._first_piece = True
         self._opening: asyncio.Task[Reply] | None = None
         self._delay_s = 0.0
         self._stop_error: StreamflowError | None = None
@@ -95,27 +98,39 @@ class Run:
     # -- reading
 
     async def read(self) -> Iterator[Any] | None:
-        """The next events, None when there are no more."""
-        while not self.over:
-            answer = self._answer
-            if self._context.cancelled:
-                self._stop(None)
-            if self.stopping:
-                self.stopping = False
-                return self._stopped_events(self._stop_error)
-            if answer.error is not None:
-                again = self._try_again(answer.error)
-                if again is not None:
-                    return again
-                self._finish(answer.error)
-            elif answer.ended:
-                self._finish(None)
-            elif self._reply is None:
-                await self._open()
-            else:
-                data = await self._receive(self._reply)
-                if data is not None:
-                    return self._events(self._reply, data)
+        """The next events, None when there are no more. A cancelled reader disposes of the run."""
+        try:
+            while not self.over:
+                events = await self._step()
+                if events is not None:
+                    return events
+        except asyncio.CancelledError:
+            self.dispose()
+            raise
+        return None
+
+    async def _step(self) -> Iterator[Any] | None:
+        """One step towards the next events."""
+        answer, reply = self._answer, self._reply
+        if self._context.cancelled:
+            self._stop(None)
+        if self.stopping:
+            self.stopping = False
+            return self._stopped_events(self._stop_error)
+        if answer.error is not None:
+            return self._retry_or_finish(answer.error)
+        if answer.ended:
+            self._finish(None)
+        elif reply is None:
+            await self._open()
+        elif self._pieces is not None:
+            return await self._next_piece(answer, self._pieces)
+        else:
+            data = await self._receive(reply)
+            if data:
+                self._pieces = reply.pieces(data)
+            elif data is not None:
+                return answer.finish()
         return None
 
     async def _open(self) -> None:
@@ -128,7 +143,6 @@ class Run:
                 opening.result().close()
             task = asyncio.current_task()
             if (task is not None and task.cancelling()) or not (self.stopping or self.over):
-                self.dispose()
                 raise
         except StreamflowError as error:
             self._break(error)
@@ -157,9 +171,6 @@ class Run:
         self._watch.wait()
         try:
             data = await reply.read()
-        except asyncio.CancelledError:
-            self.dispose()
-            raise
         except StreamflowError as error:
             if not self.stopping and not self.over:
                 self._break(error)
@@ -167,21 +178,25 @@ class Run:
         self._watch.heard()
         self.stats.reads += 1
         self.stats.bytes += len(data)
-        return None if self.stopping else data
+        if LOGGER.isEnabledFor(DEBUG):
+            self._note_read(data)
+        return data
 
-    def _events(self, reply: Reply, data: bytes) -> Iterator[Any]:
-        answer = self._answer
-        if not data:
-            yield from answer.finish()
-        else:
-            try:
-                for piece in reply.pieces(data):
-                    yield from answer.feed(piece)
-                    if answer.ended or answer.error is not None:
-                        break
-            except StreamflowError as error:
-                yield from answer.fail(error)
-        self._note_read(data)
+    async def _next_piece(self, answer: Answer, pieces: Iterator[bytes]) -> Iterator[Any] | None:
+        try:
+            piece = next(pieces, None)
+        except StreamflowError as error:
+            self._break(error)
+            return None
+        if piece is None:
+            self._pieces = None
+            self._first_piece = True
+            return None
+        if not self._first_piece:
+            # A compressed read can be a thousand times larger than it looks: others have their turn in between.
+            await asyncio.sleep(0)
+        self._first_piece = False
+        return answer.feed(piece)
 
     def _break(self, error: StreamflowError) -> None:
         """The transport failed: what may be shown is shown by the next read."""
@@ -193,10 +208,14 @@ class Run:
 
     # -- retrying
 
-    def _try_again(self, error: BaseException) -> Iterator[Any] | None:
-        """Announce a new attempt, if this failure deserves one and nothing was shown yet."""
-        if self._answer.emitted or not isinstance(error, StreamflowError):
-            return None
+    def _retry_or_finish(self, error: BaseException) -> Iterator[Any] | None:
+        retrying = self._try_again(error) if isinstance(error, StreamflowError) and not self._answer.emitted else None
+        if retrying is None:
+            self._finish(error)
+        return retrying
+
+    def _try_again(self, error: StreamflowError) -> Iterator[Any] | None:
+        """Announce a new attempt, if this failure deserves one."""
         settings = self._settings
         headers = getattr(error, "headers", NO_HEADERS) if self._reply is None else self._reply.headers
         retry = self.stats.attempts
@@ -209,6 +228,8 @@ class Run:
         LOGGER.info("%s: retry %d in %.3f s: %s", settings.provider, retry, delay_s, error)
         self._watch.rest()
         self._close_reply()
+        self._pieces = None
+        self._first_piece = True
         self._delay_s = delay_s
         self._answer = self._new_answer(None)
         reason = error.message if error.kind is None else f"{error.kind}: {error.message}"
@@ -337,15 +358,13 @@ class Run:
         self.stats.events = self._answer.events
 
     def _note_read(self, data: bytes) -> None:
-        if LOGGER.isEnabledFor(10):
-            self._count()
-            LOGGER.debug(
-                "%s: read %d, %d bytes at %.3f s; so far %d bytes, %d frames, %d events",
-                self._settings.provider,
-                self.stats.reads,
-                len(data),
-                self._watch.elapsed_s,
-                self.stats.bytes,
-                self.stats.frames,
-                self.stats.events,
-            )
+        self._count()
+        LOGGER.debug(
+            "%s: read %d, %d bytes at %.3f s; before it %d frames, %d events",
+            self._settings.provider,
+            self.stats.reads,
+            len(data),
+            self._watch.elapsed_s,
+            self.stats.frames,
+            self.stats.events,
+        )
