@@ -3,6 +3,7 @@
 from streamflow.operators._eventstream_decode import eventstream_decode
 from streamflow.operators._invocations import invocations
 from streamflow.operators._json_array_decode import json_array_decode
+from streamflow.operators._marker_filter import marker_filter
 from streamflow.operators._ndjson_decode import ndjson_decode
 from streamflow.operators._normalize_provider import normalize_provider
 from streamflow.operators._redact import redact
@@ -22,6 +23,7 @@ __all__ = [
     "eventstream_decode",
     "invocations",
     "json_array_decode",
+    "marker_filter",
     "ndjson_decode",
     "normalize_provider",
     "redact",

@@ -51,9 +51,9 @@ class DocumentScanner:
         self._skip = 0
         self.whole = False
 
-    def feed(self, text: str) -> int:
+    def feed(self, text: str, start: int = 0) -> int:
         """The position just after the document's last bracket in this piece, or -1 while it is open."""
-        position = self._skip
+        position = start + self._skip
         self._skip = 0
         while not self.whole:
             match = (_STRING_END if self._in_string else _STRUCTURE).search(text, position)
@@ -174,10 +174,10 @@ def split_documents(text: str) -> list[str]:
     pieces: list[str] = []
     start = 0
     while True:
-        end = DocumentScanner().feed(text[start:])
-        if end < 0 or start + end >= len(text):
+        end = DocumentScanner().feed(text, start)
+        if end < 0 or end >= len(text):
             if start < len(text):
                 pieces.append(text[start:])
             return pieces
-        pieces.append(text[start : start + end])
-        start += end
+        pieces.append(text[start:end])
+        start = end

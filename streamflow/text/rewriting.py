@@ -33,6 +33,11 @@ class TextTrack:
         # Where the fed text comes from: pairs of an offset in the fed text and the raw offset that it had.
         self._origins: deque[tuple[int, int]] = deque()
 
+    @property
+    def visible(self) -> bool:
+        """Whether the block is one that a person should see."""
+        return self._chunk is not None and self._chunk.visible
+
     def feed(self, chunk: Chunk) -> list[Span]:
         """What of the text is decided now."""
         self.note(chunk)
@@ -89,7 +94,8 @@ class TextTrack:
 class TextRewrite:
     """Replaces matches in the text of blocks and in plain strings. Tool calls are left alone: they are data.
 
-    ``replace`` gives what stands for a match, or "" for nothing.
+    ``replace`` gives what stands for a match, or "" for nothing. ``watch`` is told of all visible text and matches, in
+    their order, with True for a match.
 
     >>> from streamflow.text.patterns import compile_patterns
     >>> stage = TextRewrite(MatchTable(compile_patterns(["cat"])), str.upper)
@@ -97,9 +103,12 @@ class TextRewrite:
     (['a '], ['CAT.'], [])
     """
 
-    def __init__(self, table: MatchTable, replace: Callable[[str], str]) -> None:
+    def __init__(
+        self, table: MatchTable, replace: Callable[[str], str], watch: Callable[[str, bool], None] | None = None
+    ) -> None:
         self._table = table
         self._replace = replace
+        self._watch = watch
         self._tracks: dict[int, TextTrack] = {}
         self._strings = PatternMatcher(table)
         self._record = OutputRecord()
@@ -150,12 +159,17 @@ class TextRewrite:
         if track.passes(chunk):
             if not chunk.text:
                 return []
+            if self._watch is not None and chunk.visible:
+                self._watch(chunk.text, False)
             self._record.add(chunk)
             return [chunk]
         return self._said(track, track.feed(chunk))
 
     def _said(self, track: TextTrack, spans: list[Span]) -> list[Any]:
         out: list[Any] = []
+        if self._watch is not None and track.visible:
+            for span in spans:
+                self._watch(span.text, span.matched)
         for span in spans:
             out += track.chunks(span, self._replace(span.text) if span.matched else None)
         for chunk in out:
@@ -163,7 +177,13 @@ class TextRewrite:
         return out
 
     def _on_string(self, text: str) -> list[Any]:
-        return self._string_of(self._strings.feed(text))
+        return self._said_as_string(self._strings.feed(text))
+
+    def _said_as_string(self, spans: list[Span]) -> list[Any]:
+        if self._watch is not None:
+            for span in spans:
+                self._watch(span.text, span.matched)
+        return self._string_of(spans)
 
     def _string_of(self, spans: list[Span]) -> list[Any]:
         text = "".join(self._replace(span.text) if span.matched else span.text for span in spans)
@@ -204,7 +224,7 @@ class TextRewrite:
         return [*self.flush(), self._record.end(event)]
 
     def _release(self) -> list[Any]:
-        out = self._string_of(self._strings.flush())
+        out = self._said_as_string(self._strings.flush())
         for track in self._tracks.values():
             out += self._said(track, track.flush())
         return out
