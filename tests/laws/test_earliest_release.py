@@ -1,0 +1,103 @@
+"""Earliest release, proven on small alphabets: what is out after a piece is exactly what every continuation agrees on.
+
+For each text up to a length all its continuations up to a horizon are run to their ends. What they have in common is
+certain; what is not certain must be held, and what is certain must be out. The markers are short enough for the
+horizon to show every way in which a held tail can still become structure.
+"""
+
+import itertools
+import os
+from typing import Any, NamedTuple
+
+import pytest
+
+from streamflow import operators as ops
+from streamflow.events import BlockComplete, BlockStart, Chunk
+from streamflow.stage import lift
+from tests.laws.normal import drive
+
+DEEP = int(os.environ.get("STREAMFLOW_FUZZ", "0")) > 2000
+
+
+class Case(NamedTuple):
+    """An operator, the alphabet, how long texts are, how far continuations look."""
+
+    name: str
+    make: Any
+    alphabet: str
+    length: int
+    horizon: int
+
+
+CASES = [
+    Case("stop_sequences", lambda: ops.stop_sequences(["aba", "bb"]), "abc", 5, 3),
+    Case("stop_sequences", lambda: ops.stop_sequences(["aab", "aac"]), "abc", 5, 3),
+    Case("redact", lambda: ops.redact(["aba", "bc"]), "abc", 5, 3),
+    Case("redact", lambda: ops.redact(["ab[cd]"], ""), "abcd", 4, 3),
+    Case("marker_filter", lambda: ops.marker_filter(), "<｜x>", 4, 4),
+]
+PRESENT = [case for case in CASES if case.name in ops.__all__]
+
+
+def tokens(items: list[Any]) -> list[Any]:
+    """What came out, character by character, so that the size of chunks does not matter."""
+    out: list[Any] = []
+    for item in items:
+        if isinstance(item, str):
+            out += item
+        elif isinstance(item, Chunk):
+            out += [(item.index, item.kind, item.visible, item.part, character) for character in item.text]
+        elif isinstance(item, BlockStart):
+            out.append(("start", item.index, item.kind))
+        elif isinstance(item, BlockComplete):
+            out.append(("complete", item.index, item.incomplete, item.error))
+        else:
+            out.append(item)
+    return out
+
+
+def common(one: list[Any], other: list[Any]) -> list[Any]:
+    """The common beginning."""
+    for place, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left != right:
+            return one[:place]
+    return min(one, other, key=len)
+
+
+@pytest.mark.parametrize("case", PRESENT, ids=lambda case: f"{case.name}-{case.alphabet}")
+def test_what_is_out_is_what_is_certain(case):
+    operator = case.make()
+    longest = case.length + case.horizon + (1 if DEEP else 0)
+    certain: dict[str, list[Any]] = {}
+    for size in range(longest, -1, -1):
+        for characters in itertools.product(case.alphabet, repeat=size):
+            text = "".join(characters)
+            outcome = drive([operator], [text] if text else [])
+            agreed = tokens(outcome.items)
+            if size < longest:
+                for character in case.alphabet:
+                    agreed = common(agreed, certain.pop(text + character))
+            certain[text] = agreed
+            if size <= case.length:
+                out = tokens([item for step in outcome.steps for item in step])
+                assert out == agreed, f"after {text!r}: out {out}, certain {agreed}"
+
+
+def test_an_operator_that_waits_without_need_is_found():
+    class Late:
+        def __init__(self):
+            self.held = ""
+
+        def feed(self, text):
+            text = self.held + text
+            self.held = text[-1:]
+            return [text[:-1]]
+
+        def flush(self):
+            return [self.held]
+
+        def abort(self, error):
+            return self.flush()
+
+    with pytest.raises(AssertionError, match="certain"):
+        test_what_is_out_is_what_is_certain(Case("late", lambda: lift(Late, "late"), "ab", 2, 1))
