@@ -12,10 +12,12 @@ from streamflow.encoding import to_json
 from streamflow.errors import UsageError
 from streamflow.events import Chunk, StreamFailed
 from streamflow.fold import Fold
-from streamflow.operators import normalize_provider, tool_accumulate, wire_decode
-from streamflow.stage import Chain
+from streamflow.operators import normalize_provider, segments, tool_accumulate, wire_decode
+from streamflow.stage import Chain, Operator
+from streamflow.text.segment_events import SegmentContent, SegmentEnd, SegmentStart
 
 READ_BYTES = 65536
+_EMIT_HELP = "JSON lines of events or of segments, one response object, or the text."
 
 
 class Emit(StrEnum):
@@ -24,6 +26,7 @@ class Emit(StrEnum):
     events = "events"
     response = "response"
     text = "text"
+    segments = "segments"
 
 
 class Framing(StrEnum):
@@ -41,7 +44,7 @@ def decode(
     file: Annotated[str, typer.Argument(help="A file with the body of the response; - is standard input.")] = "-",
     framing: Annotated[Framing, typer.Option(help="How the bytes are framed.")] = Framing.auto,
     cut: Annotated[int, typer.Option(help="Feed N bytes at a time (0: as they come).", min=0)] = 0,
-    emit: Annotated[Emit, typer.Option(help="JSON lines of events, one response object, or the text.")] = Emit.events,
+    emit: Annotated[Emit, typer.Option(help=_EMIT_HELP)] = Emit.events,
     on_bad_frame: Annotated[str, typer.Option(help="error, or skip: go on without a broken frame.")] = "error",
 ) -> None:
     """Turn a provider's bytes into events, the whole response, or the visible text.
@@ -54,16 +57,13 @@ def decode(
 
       streamflow decode gemini answer.json --emit text
     """
-    chain = Chain(
-        [
-            operator.make_stage()
-            for operator in (
-                wire_decode(provider, framing=framing.value),
-                normalize_provider(provider, on_bad_frame=on_bad_frame),
-                tool_accumulate(),
-            )
-        ]
-    )
+    operators: list[Operator[Any, Any]] = [
+        wire_decode(provider, framing=framing.value),
+        normalize_provider(provider, on_bad_frame=on_bad_frame),
+        tool_accumulate(),
+        *_VIEWS.get(emit, ()),
+    ]
+    chain = Chain([operator.make_stage() for operator in operators])
     printer = _PRINTERS[emit](sys.stdout.buffer)
     with _opened(file) as source:
         for event in _events(chain, _pieces(source, cut)):
@@ -120,6 +120,14 @@ class _Events:
         return 3 if self._failed else 0
 
 
+class _Segments(_Events):
+    """One JSON line for each segment event; of all others only the error."""
+
+    def show(self, event: Any) -> None:
+        if isinstance(event, SegmentStart | SegmentContent | SegmentEnd | StreamFailed):
+            super().show(event)
+
+
 class _Response:
     """One JSON object at the end."""
 
@@ -161,4 +169,6 @@ _PRINTERS: dict[Emit, Callable[[BinaryIO], Any]] = {
     Emit.events: _Events,
     Emit.response: _Response,
     Emit.text: _Text,
+    Emit.segments: _Segments,
 }
+_VIEWS: dict[Emit, tuple[Operator[Any, Any], ...]] = {Emit.segments: (segments(),)}

@@ -44,7 +44,31 @@ def test_response_is_one_object():
     assert (response["text"], response["complete"], response["error"]) == ("Hello", True, None)
 
 
-@pytest.mark.parametrize("emit", ["events", "response", "text"])
+def test_segments_are_json_lines_of_their_own_schema():
+    arguments = json.dumps({"path": "/a.py", "content": "print('hi')\n"})
+    calls = [{"index": 0, "id": "c1", "function": {"name": "write_file", "arguments": arguments}}]
+    delta = {"content": "Look:", "tool_calls": calls}
+    chunk = {"id": "1", "choices": [{"delta": delta, "finish_reason": "tool_calls"}]}
+    wire = b"data: " + json.dumps(chunk).encode() + b"\n\ndata: [DONE]\n\n"
+    for cut in ("0", "1"):
+        done = streamflow("decode", "openai", "--emit", "segments", "--cut", cut, stdin=wire)
+        assert done.returncode == 0
+        assert [json.loads(line) for line in done.stdout.splitlines()] == [
+            {"type": "SEGMENT_START", "segment_id": "seg_1", "segment_type": "text", "payload": {"metadata": {}}},
+            {"type": "SEGMENT_CONTENT", "segment_id": "seg_1", "payload": {"delta": "Look:"}},
+            {"type": "SEGMENT_END", "segment_id": "seg_1", "payload": {}},
+            {
+                "type": "SEGMENT_START",
+                "segment_id": "seg_2",
+                "segment_type": "write_file",
+                "payload": {"metadata": {"path": "/a.py"}},
+            },
+            {"type": "SEGMENT_CONTENT", "segment_id": "seg_2", "payload": {"delta": "print('hi')\n"}},
+            {"type": "SEGMENT_END", "segment_id": "seg_2", "payload": {}},
+        ]
+
+
+@pytest.mark.parametrize("emit", ["events", "response", "text", "segments"])
 def test_a_cut_stream_exits_with_3_and_says_so(emit):
     done = streamflow("decode", "openai", "--emit", emit, stdin=WIRE[:70])
     assert done.returncode == 3
