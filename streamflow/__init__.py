@@ -29,6 +29,7 @@ from streamflow.providers.table import providers
 from streamflow.stage import Operator, Stage, lift
 from streamflow.text.segment_events import Invocation, SegmentContent, SegmentEnd, SegmentStart
 from streamflow.text.segment_syntax import register_syntax
+from streamflow.text.tags import Tag, register_table
 
 if TYPE_CHECKING:
     from streamflow.requests import Message, Request, build_request
@@ -78,6 +79,7 @@ __all__ = [
     "StreamStalled",
     "StreamTruncated",
     "StreamflowError",
+    "Tag",
     "ToolCall",
     "TransportError",
     "Usage",
@@ -95,6 +97,7 @@ __all__ = [
     "providers",
     "read",
     "register_syntax",
+    "register_table",
     "run",
     "to_json",
 ]

@@ -9,15 +9,19 @@ from streamflow.operators._normalize_provider import normalize_provider
 from streamflow.operators._redact import redact
 from streamflow.operators._reorder import reorder
 from streamflow.operators._segments import segments
+from streamflow.operators._sentence_segment import sentence_segment
 from streamflow.operators._sequence import sequence
+from streamflow.operators._smooth import smooth
 from streamflow.operators._speak import speak
 from streamflow.operators._speakable import speakable
 from streamflow.operators._sse_decode import sse_decode
 from streamflow.operators._stop_sequences import stop_sequences
+from streamflow.operators._tag_holdback import tag_holdback
 from streamflow.operators._to_response import to_response
 from streamflow.operators._tool_accumulate import tool_accumulate
 from streamflow.operators._visible_filter import visible_filter
 from streamflow.operators._wire_decode import wire_decode
+from streamflow.operators._xml_block_split import xml_block_split
 
 __all__ = [
     "eventstream_decode",
@@ -29,13 +33,17 @@ __all__ = [
     "redact",
     "reorder",
     "segments",
+    "sentence_segment",
     "sequence",
+    "smooth",
     "speak",
     "speakable",
     "sse_decode",
     "stop_sequences",
+    "tag_holdback",
     "to_response",
     "tool_accumulate",
     "visible_filter",
     "wire_decode",
+    "xml_block_split",
 ]

@@ -1,0 +1,105 @@
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from streamflow.events import METADATA, BlockComplete, Chunk, Retrying
+from streamflow.stage import Operator, lift
+from streamflow.text.holdback import MAX_TAG, Holdback, Markers, tag_markers
+
+
+class TagHoldback:
+    """Re-cuts strings and visible text so that a marker is never torn; everything else passes."""
+
+    def __init__(self, markers: Markers) -> None:
+        self._machine = Holdback(markers)
+        self._last: Chunk | None = None  # the chunk that what is held came from
+        self._start = -1  # the offset of what is held
+
+    @property
+    def held(self) -> str:
+        """What is held back at this moment."""
+        return self._machine.held
+
+    def feed(self, item: Any) -> list[Any]:
+        """Take a string or an event."""
+        kind = item.__class__
+        if kind is Chunk:
+            if item.kind != "text" or item.part is not None:
+                return [item]
+            return self._chunk(item)
+        if kind is str:
+            return [*self._release(), *self._machine.feed(item)] if self._last is not None else self._machine.feed(item)
+        if kind is Retrying and item.discard:
+            self._machine.flush()
+            self._last = None
+        elif isinstance(item, METADATA) or self._is_of_another_block(item):
+            return [item]
+        return [*self._release(), item]
+
+    def flush(self) -> list[Any]:
+        """The rest is text."""
+        return self._release()
+
+    def abort(self, error: BaseException) -> list[Any]:
+        """The rest is text."""
+        return self._release()
+
+    def _is_of_another_block(self, item: Any) -> bool:
+        return item.__class__ is BlockComplete and self._last is not None and item.index != self._last.index
+
+    def _chunk(self, chunk: Chunk) -> list[Any]:
+        out: list[Any] = []
+        if self._machine.held and (self._last is None or self._last.index != chunk.index):
+            out = self._release()
+        held = len(self._machine.held)
+        pieces = self._machine.feed(chunk.text)
+        if not held:
+            if len(pieces) == 1 and not self._machine.held and pieces[0] == chunk.text:
+                self._last = chunk
+                return [*out, chunk]
+            self._start = chunk.start
+        place = 0
+        for piece in pieces:
+            out.append(msgspec.structs.replace(chunk, text=piece, start=self._offset(chunk, place, held)))
+            place += len(piece)
+        self._start = self._offset(chunk, place, held)
+        self._last = chunk
+        return out
+
+    def _offset(self, chunk: Chunk, place: int, held: int) -> int:
+        if place >= held:
+            return chunk.start + place - held if chunk.start >= 0 else -1
+        return self._start + place if self._start >= 0 else -1
+
+    def _release(self) -> list[Any]:
+        pieces = self._machine.flush()
+        last, self._last = self._last, None
+        if last is None:
+            return pieces
+        out = []
+        for piece in pieces:
+            out.append(msgspec.structs.replace(last, text=piece, start=self._start))
+            self._start += len(piece) if self._start >= 0 else 0
+        return out
+
+
+def tag_holdback(
+    markers: Iterable[str], *, case_sensitive: bool = True, max_tag: int = MAX_TAG
+) -> Operator[Any, Any]:
+    """Cut text anew so that a marker is never torn over two pieces, and each whole marker is a piece of its own.
+
+    A marker that starts with a letter is the name of a tag (open, with attributes, or close), any other is literal.
+    Text is held only while it may still become a marker; a tag longer than ``max_tag`` is text.
+
+    ```
+    text  --a <th--ink>b <c----|
+    out   --a -----<think>b <c-|
+    ```
+
+    >>> import streamflow as sf
+    >>> sf.run(["a <th", "ink>b ", "<|e", "ot|>"], tag_holdback(["think", "<|eot|>"]))
+    ['a ', '<think>', 'b ', '<|eot|>']
+    """
+    compiled = tag_markers(markers, case_sensitive=case_sensitive, max_tag=max_tag)
+    return lift(lambda: TagHoldback(compiled), "tag_holdback")

@@ -1,0 +1,232 @@
+"""Text as nested regions: visible prose at the bottom, on it whatever structure is open, read piece by piece.
+
+A region reads from a place in the text and says how far it got and what comes next: more text is needed (`None`), the
+region is over (`OVER`), or another region begins. What a region leaves unread is held by the `TextReader` and offered
+again with the next piece, so "held" is one string, and each region only remembers how far it had looked.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+from streamflow.text.block_writer import BlockWriter
+from streamflow.text.code_marks import SIGNS, CodeMarks
+from streamflow.text.holdback import Candidate
+
+
+class _Over:
+    """The answer of a region that is over."""
+
+
+OVER: Final = _Over()
+
+CODE_POLICIES = ("literal", "ignore")
+
+
+class Region(Protocol):
+    """A part of the text with rules of its own."""
+
+    def read(self, text: str, place: int, final: bool) -> "tuple[int, Step]":
+        """Read from ``place``; in ``final`` text everything is decided. The new place, and what comes next."""
+        ...
+
+    def keep(self, text: str, place: int) -> None:
+        """The text up to ``place`` goes away; keep what is needed of it."""
+        ...
+
+    def unclosed(self) -> None:
+        """The text is over and this region is not."""
+        ...
+
+    @property
+    def is_call(self) -> bool:
+        """True when a foreign block in the middle must end it: a call that is not certainly whole must not run."""
+        ...
+
+
+Step = Region | _Over | None
+
+
+class Detector(Protocol):
+    """Finds the markers of one way of writing structure into prose."""
+
+    first: str
+
+    def search(self, text: str, place: int, candidate: Any, final: bool) -> Any:
+        """The first marker from ``place`` on, a candidate, or None; as `Markers.search`."""
+        ...
+
+    def enter(self, found: Any, text: str) -> Step:
+        """What a marker that was found begins or ends; None when prose goes on after it."""
+        ...
+
+
+class Prose:
+    """Visible text, with the markers of one or more detectors in it. The earliest marker wins, then the order.
+
+    ``blank_is_structure`` is for the inside of wrappers, where white space between the tags says nothing.
+    """
+
+    is_call = False
+
+    def __init__(
+        self,
+        writer: BlockWriter,
+        detectors: Sequence[Detector],
+        code: CodeMarks | None,
+        blank_is_structure: bool = False,
+    ) -> None:
+        self.code = code
+        self._writer = writer
+        self._detectors = detectors
+        self._blank_is_structure = blank_is_structure
+        self._blank = blank_is_structure
+        self._candidates: list[Any] = [None] * len(detectors)
+        signs = "".join(detector.first for detector in detectors) + (SIGNS if code is not None else "")
+        self.attention = re.compile(f"[{re.escape(signs)}]" if signs else r"(?!)")
+
+    @property
+    def is_plain(self) -> bool:
+        """True when text without a sign in `attention` passes through unchanged."""
+        return not self._blank_is_structure and (self.code is None or not self.code.inside)
+
+    def read(self, text: str, place: int, final: bool) -> tuple[int, Step]:
+        """Pass visible text on up to the first marker."""
+        code = self.code
+        start = place
+        found: list[Any] = [self] * len(self._detectors)  # self stands for "not searched yet"
+        while True:
+            if code is not None and code.inside:
+                place = code.read(text, place)
+                if code.inside or place == len(text):
+                    self._say(text, start, len(text))
+                    return len(text), None
+            which = self._earliest(text, place, found, final)
+            limit = len(text) if which < 0 else found[which].start
+            if code is not None and (sign := _CODE.search(text, place, limit)) is not None:
+                place = sign.start()
+                code.enter(text, place, text[start:place][-4:])
+                continue
+            self._say(text, start, limit)
+            if which < 0:
+                return limit, None
+            result = found[which]
+            if isinstance(result, Candidate):
+                self._candidates = [hit.moved(limit) if isinstance(hit, Candidate) else None for hit in found]
+                return limit, None
+            self._blank = self._blank_is_structure
+            place = start = result.end
+            step = self._detectors[which].enter(result, text)
+            if step is not None:
+                return place, step
+
+    def _earliest(self, text: str, place: int, found: list[Any], final: bool) -> int:
+        which = -1
+        first = len(text) + 1
+        for number, detector in enumerate(self._detectors):
+            hit = found[number]
+            if hit is self or (hit is not None and hit.start < place):
+                candidate, self._candidates[number] = self._candidates[number], None
+                hit = found[number] = detector.search(text, place, candidate, final)
+            if hit is not None and hit.start < first:
+                which, first = number, hit.start
+        return which
+
+    def _say(self, text: str, start: int, end: int) -> None:
+        if self._blank:
+            start = _NOT_BLANK.match(text, start, end).end()  # type: ignore[union-attr]
+            if start == end:
+                return
+            self._blank = False
+        if start < end:
+            shown = text[start:end]
+            if self.code is not None:
+                self.code.seen(shown)
+            self._writer.text(shown, start)
+
+    def keep(self, text: str, place: int) -> None:
+        """Nothing is kept of prose."""
+
+    def unclosed(self) -> None:
+        """Prose ends anywhere."""
+
+
+_CODE = re.compile(f"[{SIGNS}]")
+_NOT_BLANK = re.compile(r"[ \t\r\n]*")
+
+
+class Source:
+    """The verbatim source of a region, gathered while it is read."""
+
+    __slots__ = ("_parts", "_place")
+
+    def __init__(self, place: int) -> None:
+        self._parts: list[str] = []
+        self._place = place
+
+    def keep(self, text: str, place: int) -> None:
+        """The text up to ``place`` goes away."""
+        self._parts.append(text[self._place : place])
+        self._place = 0
+
+    def upto(self, text: str, place: int) -> str:
+        """All of it, up to ``place``."""
+        return "".join(self._parts) + text[self._place : place]
+
+
+class TextReader:
+    """Drives the regions over text that comes in pieces.
+
+    >>> writer = BlockWriter()
+    >>> reader = TextReader(Prose(writer, [], None), writer)
+    >>> reader.feed("Hi"); [event.text for event in writer.take()[1:]]
+    ['Hi']
+    """
+
+    def __init__(self, prose: Prose, writer: BlockWriter) -> None:
+        self.prose = prose
+        self.held = ""
+        self._writer = writer
+        self._stack: list[Region] = [prose]
+
+    @property
+    def is_plain(self) -> bool:
+        """True when nothing is open and nothing held: text without a sign of attention passes as it is."""
+        return not self.held and len(self._stack) == 1 and self.prose.is_plain
+
+    def feed(self, text: str) -> None:
+        """Take a piece of text."""
+        self._read(self.held + text if self.held else text, final=False)
+
+    def release(self) -> None:
+        """Text cannot go on as it is: what is held is decided now. Open regions stay open."""
+        if self.held:
+            self._read(self.held, final=True)
+
+    def interrupt(self) -> None:
+        """Something else came in the middle of the text: what is held is decided, an open call cannot be whole."""
+        self.release()
+        while any(region.is_call for region in self._stack):
+            self._stack.pop().unclosed()
+
+    def end(self) -> None:
+        """The text is over: what is held is decided, what is open is closed as incomplete."""
+        self.release()
+        while len(self._stack) > 1:
+            self._stack.pop().unclosed()
+
+    def _read(self, text: str, final: bool) -> None:
+        stack = self._stack
+        place = 0
+        while True:
+            place, step = stack[-1].read(text, place, final)
+            if step is None:
+                break
+            if isinstance(step, _Over):
+                stack.pop()
+            else:
+                stack.append(step)
+        for region in stack:
+            region.keep(text, place)
+        self.held = text[place:]
+        self._writer.base += place
