@@ -1,0 +1,150 @@
+"""The lines of an answer: list markers, headings, table rows, fences, wrapped paragraphs."""
+
+from typing import NamedTuple
+
+from streamflow.text.language_data import Language
+from streamflow.text.scripts import has_case
+from streamflow.text.sentence_reader import NEWLINES, OPENING, Reader
+
+BULLETS = "•⁃‣◦▪●○■□➢➤✓✔·"
+_SIGNS = "-*+–—"
+_ENDS = ".)）、．"
+_CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
+#: Signs that may open an item in the middle of a line.
+ITEM_SIGNS = BULLETS + _CIRCLED
+#: A line at least this long that goes on in small letters shows a wrapped paragraph.
+WRAPPED = 40
+
+
+class Marker(NamedTuple):
+    """The sign that opens a list item: its closing marks, its value, where its text begins."""
+
+    style: str
+    value: str
+    end: int
+
+    def follows(self, earlier: "Marker") -> bool:
+        """Tell whether this marker continues the list of an earlier one, or starts it again.
+
+        >>> Marker(")", "2", 0).follows(Marker(")", "1", 0))
+        True
+        """
+        if self.style != earlier.style:
+            return False
+        if self.value in ("1", "a"):
+            return True
+        if self.value.isdecimal():
+            return earlier.value.isdecimal() and int(self.value) == int(earlier.value) + 1
+        return len(self.value) == len(earlier.value) == 1 and ord(self.value) == ord(earlier.value) + 1
+
+
+def marker_at(reader: Reader, at: int) -> Marker | None:
+    """Return the list marker that starts at a place, after an optional bullet.
+
+    >>> reader = Reader()
+    >>> reader.text = "• 9. The first item"
+    >>> marker_at(reader, 0)
+    Marker(style='.', value='9', end=4)
+    """
+    sign = reader.peek(at)
+    if sign and sign in BULLETS + _CIRCLED:
+        inner = numbered_at(reader, reader.skip_space(at + 1))
+        return inner or Marker("bullet", sign, at + 1)
+    if sign and sign in _SIGNS:
+        return Marker("bullet", sign, at + 1) if reader.peek(at + 1).isspace() else None
+    return numbered_at(reader, at)
+
+
+def numbered_at(reader: Reader, at: int) -> Marker | None:
+    """Return the marker of a numbered or lettered item: ``1.``, ``2)``, ``3.)``, ``(iv)``, ``b.``."""
+    begin = at + 1 if reader.peek(at) in ("(", "（") else at
+    end = begin
+    while (sign := reader.peek(end)) and sign.isalnum() and end - begin < 4:
+        end += 1
+    value = reader.text[begin:end]
+    if not value or not ((value.isdecimal() and len(value) < 4) or len(value) == 1 or _is_roman(value)):
+        return None
+    close = end
+    while (sign := reader.peek(close)) and sign in _ENDS and close - end < 2:
+        close += 1
+    style = reader.text[end:close]
+    if not style or (begin > at and style[0] not in ")）"):
+        return None
+    after = reader.peek(close)
+    if after and not after.isspace() and not (style[-1] in "）、" or (style == ".)" and not after.isascii())):
+        return None
+    return Marker(("(" if begin > at else "") + style, value, close)
+
+
+def _is_roman(word: str) -> bool:
+    return (bool(word) and not word.strip("ivx")) or not word.strip("IVX")
+
+
+def starts_block(reader: Reader, at: int) -> bool:
+    """Tell whether the line that begins at a place starts a block of its own: list item, heading, row, fence, quote."""
+    sign = reader.peek(at)
+    if sign in ("|", ">"):
+        return True
+    if sign == "#":
+        end = at
+        while reader.peek(end) == "#" and end - at < 7:
+            end += 1
+        return reader.peek(end) in (" ", "\t")
+    if sign in ("`", "~"):
+        return reader.peek(at + 1) == sign and reader.peek(at + 2) == sign
+    if sign == "$":
+        return reader.peek(at + 1) == "$"
+    if sign == "\\":
+        return reader.peek(at + 1) == "["
+    if sign == "<":
+        return True
+    return marker_at(reader, at) is not None
+
+
+class Wrapping:
+    """Whether the open paragraph is wrapped, that is, breaks its lines where the line is full.
+
+    A paragraph shows it when a long line goes on with a small letter. From then on a full line always goes on.
+    """
+
+    __slots__ = ("width",)
+
+    def __init__(self) -> None:
+        self.width = 0
+
+    def goes_on(self, reader: Reader, begin: int, end: int, after: int, language: Language) -> bool:
+        """Tell whether the line ``begin..end`` continues in the one whose text starts at ``after``."""
+        text = reader.text
+        line = text[max(begin, reader.start) : end].rstrip("\r")
+        stripped = line.rstrip()
+        if stripped.endswith(language.line_joiners) and stripped == line:
+            return True
+        first = after
+        while first - after < 6 and (sign := reader.peek(first)) and sign in OPENING:
+            first += 1
+        sign = reader.peek(first)
+        if not sign:
+            return False
+        if sign in ".,;:!?)":
+            return True
+        width = end - begin
+        if sign.islower():
+            if width >= WRAPPED:
+                self.width = max(self.width, width)
+                return True
+            return stripped.endswith(",") or len(line) - len(stripped) == 1
+        if self.width and has_case(sign) and width >= 0.75 * self.width:
+            return stripped[-1:] not in (":", "")
+        return _is_vertical(stripped.strip()) and _is_vertical(self._line_at(reader, after))
+
+    @staticmethod
+    def _line_at(reader: Reader, at: int) -> str:
+        end = at
+        while end - at < 3 and (sign := reader.peek(end)) and sign not in NEWLINES:
+            end += 1
+        return reader.text[at:end]
+
+
+def _is_vertical(line: str) -> bool:
+    """Letters written below each other: a line of one or two capitals."""
+    return 0 < len(line) < 3 and line.isalpha() and line.isupper()

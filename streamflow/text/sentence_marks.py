@@ -1,0 +1,190 @@
+"""What surrounds a mark: its run, the signs that close behind it, where the next sentence would start."""
+
+import re
+
+from streamflow.text.language_data import Language
+from streamflow.text.scripts import has_case, is_emoji
+from streamflow.text.sentence_lines import starts_block
+from streamflow.text.sentence_nesting import BRACKETS, QUOTES, Nesting
+from streamflow.text.sentence_reader import INVISIBLE, Reader
+from streamflow.text.sentence_rules import ELLIPSES, MARKS, STRONG, Rules
+
+_RUN = re.compile(f"[{re.escape(MARKS)}]+")
+_CLOSING = re.compile(f"[{re.escape(QUOTES + BRACKETS + '*_~`' + INVISIBLE)}]*")
+_NOTE = re.compile(r"[\^\d, –-]*")
+_SOURCE = re.compile(r"\d[^】\n]*")
+_RAISED = re.compile(r"[¹²³⁰-⁹]*")
+_FOOTNOTES = re.compile(r"[\d, ]*")
+_SPACED_DOTS = re.compile(r"\.(?:[ \u00a0]\.)*")
+_ZERO_WIDTH = "\u200b\ufeff"
+# How far behind a closed quotation its speaker is looked for in scripts without capitals.
+_SPEAKER = 5
+
+
+class Marks:
+    """Decides for one mark: the place where the next sentence starts, or 0."""
+
+    __slots__ = ("_nesting", "_reader", "_rules")
+
+    def __init__(self, reader: Reader, nesting: Nesting) -> None:
+        self._reader = reader
+        self._nesting = nesting
+        self._rules = Rules(reader)
+
+    def decide(self, at: int, known: Language) -> tuple[int, int]:
+        """Return where to cut (0 for nowhere) and where to go on reading."""
+        reader = self._reader
+        end = reader.skip(at, _RUN) if reader.text[at] in MARKS else at + 1
+        if known.terminators and reader.peek(end) in known.terminators and reader.peek(end):
+            end += 1
+        run = reader.text[at:end]
+        if run == "." and reader.peek(end) in " \u00a0" and reader.peek(end) and reader.peek(end + 1) == ".":
+            spaced = self._spaced_dots(at)
+            if spaced is not None:
+                return spaced
+        place = self._closing(end)
+        following = reader.peek(place)
+        if not following:
+            return 0, place
+        if not following.isspace() and following not in _ZERO_WIDTH and not is_emoji(following):
+            return self._attached(at, run, end, place, following, known), end
+        cut = self._apart(at, run, end, place, known)
+        return cut, end
+
+    def _closing(self, at: int) -> int:
+        """Return the place after quotes, brackets, emphasis, closing tags and note numbers that belong to the mark."""
+        reader = self._reader
+        for _ in range(4):
+            end = reader.skip(at, _CLOSING, 12)
+            sign = reader.peek(end)
+            if sign == "<" and reader.peek(end + 1) == "/":
+                end = reader.skip_tag(end)
+            elif sign == "[":
+                close = reader.skip(end + 1, _NOTE, 13)
+                if close > end + 1 and reader.peek(close) == "]":
+                    end = close + 1
+            elif sign == "【":
+                close = reader.skip(end + 1, _SOURCE, 40)
+                if reader.peek(close) == "】" and close > end + 1:
+                    end = close + 1
+            elif sign and sign in "¹²³⁰⁴⁵⁶⁷⁸⁹":
+                end = reader.skip(end, _RAISED, 6)
+            if end == at:
+                break
+            at = end
+        return at
+
+    def _spaced_dots(self, at: int) -> tuple[int, int] | None:
+        """Handle an ellipsis with spaces, ". . .": four dots behind a word are a period and an ellipsis."""
+        reader = self._reader
+        end = reader.skip(at, _SPACED_DOTS, 40)
+        if end == at + 1 or reader.peek(end).isalnum():
+            return None
+        dots = (end - at + 1) // 2
+        gap = reader.skip_space(end)
+        sign = reader.peek(reader.skip_opening(gap))
+        if not sign.isupper():
+            return 0, end
+        attached = at > reader.start and not reader.text[at - 1].isspace()
+        if dots > 3:
+            return (at + 2 if attached else gap), end
+        return (gap if attached else 0), end
+
+    def interrupted(self, at: int) -> int:
+        """A quotation that breaks off with a dash, ``to--"``, ends a sentence when a capital follows."""
+        reader = self._reader
+        place = self._closing(at)
+        if not reader.peek(place).isspace():
+            return 0
+        gap = reader.skip_space(place)
+        if not reader.peek(reader.skip_opening(gap)).isupper():
+            return 0
+        return 0 if self._nesting.encloses(at, reader.text[at:place]) else gap
+
+    def _attached(self, at: int, run: str, end: int, place: int, following: str, known: Language) -> int:
+        """The text goes on without a space."""
+        reader = self._reader
+        closing = reader.text[end:place]
+        before = reader.text[at - 1] if at > reader.start else " "
+        caseless = following.isalpha() and not has_case(following)
+        strong = run[-1] in STRONG and not (before.isdigit() and following.isdigit())
+        if before.islower() and not before.isascii() and following.isupper() and run == ".":
+            return 0 if len(reader.word_before(at)) < 5 or known.behaviour(reader.word_before(at)) else place
+        if not strong and not (caseless and before.isalpha() and not has_case(before) and run[-1] not in ELLIPSES):
+            return self._footnote(at, run, place, following, known) if following.isdigit() else 0
+        if following in MARKS or following in ",;:、，；：）】」』)":
+            return 0
+        if run[-1] in ELLIPSES and not self._rules.ends(at, run, closing, place, known):
+            return 0
+        return 0 if self._goes_on_behind(at, end, closing, place, known) else place
+
+    def _apart(self, at: int, run: str, end: int, place: int, known: Language) -> int:
+        """White space or an emoji follows."""
+        reader = self._reader
+        closing = reader.text[end:place]
+        gap = reader.skip_space(place)
+        breaks = reader.breaks(place, gap)
+        if not breaks:
+            for _ in range(3):
+                behind = reader.skip_emoji(gap)
+                if behind == gap:
+                    break
+                gap = reader.skip_space(behind)
+                breaks = reader.breaks(behind, gap)
+        sign = reader.peek(gap)
+        if not sign:
+            return 0
+        if breaks > 1 or (breaks and starts_block(reader, gap)):
+            return gap
+        if not self._rules.ends(at, run, closing, gap, known):
+            return 0
+        return 0 if self._goes_on_behind(at, end, closing, gap, known) else gap
+
+    def _goes_on_behind(self, at: int, end: int, closing: str, after: int, known: Language) -> bool:
+        """Tell whether quotes or brackets keep the sentence open although the mark could end it."""
+        if closing:
+            if any(sign in BRACKETS for sign in closing) and self._aside(at, closing, after, known):
+                return True
+            if any(sign in QUOTES for sign in closing) and self._speaker_follows(after, known):
+                return True
+        return self._nesting.encloses(end, closing)
+
+    def _aside(self, at: int, closing: str, after: int, known: Language) -> bool:
+        """A bracket inside a sentence goes on behind it; one that is a sentence of its own does not."""
+        reader = self._reader
+        brackets = [sign for sign in closing if sign in BRACKETS]
+        opened = next((item for item in reversed(self._nesting.opened) if item.closers in brackets), None)
+        if opened is None:
+            return False
+        if sum(map(str.isalpha, reader.text[opened.at + 1 : at])) < 2:
+            return True
+        if not reader.text[reader.start : opened.at].strip():
+            return False
+        first = reader.skip_opening(after)
+        return reader.word_at(first) not in known.starters
+
+    def _speaker_follows(self, after: int, known: Language) -> bool:
+        """In scripts without capitals: a particle, or a verb of speaking, right behind the quotation."""
+        reader = self._reader
+        longest = max(map(len, known.quote_followers), default=0)
+        if longest and self._ahead(after, longest).startswith(known.quote_followers):
+            return True
+        if known.speech_verbs and not has_case(reader.peek(after)):
+            return any(verb in self._ahead(after, _SPEAKER) for verb in known.speech_verbs)
+        return False
+
+    def _ahead(self, at: int, length: int) -> str:
+        reader = self._reader
+        end = at
+        while end - at < length and (sign := reader.peek(end)) and sign.isalpha():
+            end += 1
+        return reader.text[at:end]
+
+    def _footnote(self, at: int, run: str, place: int, following: str, known: Language) -> int:
+        """Raised note numbers that lost their raising: "a consultation.11 12 Take"."""
+        reader = self._reader
+        word = reader.word_before(at)
+        if run != "." or not (len(word) > 3 and word.isalpha() and word.islower()) or known.behaviour(word):
+            return 0
+        end = reader.skip(place, _FOOTNOTES, 16)
+        return end if reader.text[end - 1] == " " and reader.peek(end).isupper() else 0

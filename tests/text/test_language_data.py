@@ -1,0 +1,102 @@
+import tomllib
+from importlib.resources import files
+
+import pytest
+
+from streamflow.errors import UsageError
+from streamflow.text.language_data import BEHAVIOURS, language, languages
+from streamflow.text.language_guess import LanguageGuess
+from streamflow.text.scripts import script_of
+
+REQUIRED = {
+    "en", "de", "fr", "es", "it", "nl", "pl", "ru", "zh", "ja", "ko",
+    "hi", "ar", "fa", "ur", "el", "hy", "bg", "da", "kk", "my", "am",
+}  # fmt: skip
+
+
+def test_the_languages_are_there():
+    assert set(languages()) >= REQUIRED
+
+
+@pytest.mark.parametrize("code", languages())
+def test_a_language_can_be_read_and_says_what_it_is(code):
+    known = language(code)
+    assert known.code == code
+    assert known.name
+    assert language(code) is known
+
+
+@pytest.mark.parametrize("code", languages())
+def test_the_words_are_in_the_script_of_the_language(code):
+    known = language(code)
+    scripts = {script_of(word[0]) for word in known.common} - {""}
+    assert scripts <= {known.script}
+
+
+@pytest.mark.parametrize("code", languages())
+def test_a_data_file_is_explained_and_its_abbreviations_have_no_last_period(code):
+    source = files("streamflow.text").joinpath("languages", f"{code}.toml").read_text("utf-8")
+    assert source.startswith("# ")
+    for behaviour, words in tomllib.loads(source).get("abbreviations", {}).items():
+        assert behaviour in BEHAVIOURS
+        assert not [word for word in words if word.endswith(".") or word != word.strip()]
+
+
+def test_a_language_takes_over_the_words_of_the_one_it_extends():
+    assert language("sk").behaviour("apod") == "ending"
+    assert language("de").behaviour("Inc") == "either"
+    assert "the" not in language("de").common
+
+
+@pytest.mark.parametrize(
+    ("word", "behaviour"),
+    [("Dr", "title"), ("DR", "title"), ("dr", ""), ("e.g", "inside"), ("fig", "number"), ("cat", "")],
+)
+def test_an_entry_with_a_capital_matches_only_with_it(word, behaviour):
+    assert language("en").behaviour(word) == behaviour
+
+
+def test_an_unknown_language_is_told_with_the_known_ones():
+    with pytest.raises(UsageError, match="'auto', 'am'"):
+        language("tlh")
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("en", "This is what you get when the cat is not there"),
+        ("de", "Das ist nicht der Weg, den wir gehen"),
+        ("fr", "Le chat est dans la maison avec les enfants"),
+        ("es", "El perro está en la casa con los niños"),
+        ("it", "Il gatto è nella casa e non si muove"),
+        ("nl", "Het is een huis van de man die niet komt"),
+        ("pl", "To jest dom, w którym nie ma już nikogo"),
+        ("pt", "Não sei o que você quer com uma casa"),
+        ("da", "Det er ikke en god idé på denne måde"),
+        ("ru", "Это не то, что мы хотели для вас"),
+        ("uk", "Це не те, що ми хотіли для вас"),
+        ("bg", "Това не е това, което се случи на хората"),
+        ("kk", "Бұл қазақ тілі үшін маңызды"),
+        ("ar", "هذا هو البيت الذي كان في المدينة"),
+        ("fa", "این خانه را برای شما از تهران خریدم که است"),
+        ("ur", "یہ گھر ہمارے شہر میں ہے اور بڑا ہے"),
+        ("el", "Αυτό είναι το σπίτι της γάτας"),
+        ("hi", "यह घर हमारे शहर में है"),
+        ("ja", "これは猫です"),
+        ("ko", "이것은 고양이입니다"),
+        ("zh", "这是一只猫"),
+        ("hy", "սա տուն է"),
+        ("am", "ይህ ቤት ነው"),
+        ("my", "ဤသည်အိမ်ဖြစ်သည်"),
+    ],
+)
+def test_the_language_of_a_text_is_guessed(code, text):
+    assert LanguageGuess().at(text, 0, len(text)).code == code
+
+
+def test_the_guess_follows_a_change_of_language():
+    guess = LanguageGuess()
+    english = "This is what you get when the cat is not there. " * 4
+    german = "Das ist nicht der Weg, den wir mit dem Hund gehen. " * 12
+    assert guess.at(english + german, 0, len(english)).code == "en"
+    assert guess.at(english + german, len(english), len(english + german)).code == "de"
