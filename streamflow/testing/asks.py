@@ -32,7 +32,14 @@ class Ask(msgspec.Struct, frozen=True):
 
 
 def read_ask(
-    body: dict[str, Any], *, provider: str, wire: str, model: str = "", stream: bool | None = None, array: bool = False
+    body: dict[str, Any],
+    *,
+    provider: str,
+    wire: str,
+    model: str = "",
+    stream: bool | None = None,
+    array: bool = False,
+    streams_by_default: bool = False,
 ) -> Ask:
     """The request behind a body. What the address said (model, stream) goes before what the body says.
 
@@ -46,10 +53,10 @@ def read_ask(
     return Ask(
         provider=provider,
         wire=wire,
-        model=str(model or body.get("model") or body.get("modelId") or body.get("model_id") or "simulated"),
+        model=str(model or body.get("model") or body.get("model_id") or body.get("assistant_id") or "simulated"),
         text=text,
         answers_tool=answers_tool,
-        stream=bool(body.get("stream")) if stream is None else stream,
+        stream=bool(body.get("stream", streams_by_default)) if stream is None else stream,
         wants_usage=bool(options.get("include_usage")) if isinstance(options, dict) else False,
         array=array,
         tools=tuple(_tool_names(body)),

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
-from streamflow.providers.table import PROVIDERS, provider_row
+from streamflow.providers.table import PROVIDERS
+from streamflow.requests.endpoints import endpoint
 from streamflow.testing.wires import wire_of
 
 
@@ -25,36 +27,39 @@ def _route(pattern: str, provider: str, wire: str = "", stream: bool | None = No
 
 # The first match counts.
 ROUTES = (
+    _route(r"/ml/v1/text/chat_stream", "watsonx", stream=True),
+    _route(r"/ml/v1/text/chat", "watsonx", stream=False),
+    _route(r"/ml/v1/text/generation_stream", "watsonx", "watsonx-generation", True),
+    _route(r"/ml/v1/text/generation", "watsonx", "watsonx-generation", False),
     _route(r"/chat/completions", "openai"),
     _route(r"/cortex/inference:complete", "snowflake", "openai"),
-    _route(r"/v1/messages", "anthropic"),
+    _route(r"/v1/chat", "writer", "openai"),
     _route(r"/completions", "openai-completions"),
+    _route(r"/responses", "openai-responses"),
+    _route(r"/threads/runs", "openai-assistants"),
+    _route(r"/threads/[^/]+/runs", "openai-assistants"),
+    _route(r"/threads/[^/]+/runs/[^/]+/submit_tool_outputs", "openai-assistants"),
+    _route(r"/messages", "anthropic"),
+    _route(r"/projects/.*:streamGenerateContent", "vertex", "gemini", True),
+    _route(r"/projects/.*:generateContent", "vertex", "gemini", False),
+    _route(r":streamGenerateContent", "gemini", stream=True),
+    _route(r":generateContent", "gemini", stream=False),
+    _route(r"/interactions", "google-interactions"),
+    _route(r"/model/[^/]+/converse-stream", "bedrock", stream=True),
+    _route(r"/model/[^/]+/converse", "bedrock", stream=False),
+    _route(r"/v2/chat", "cohere"),
+    _route(r"/api/chat", "ollama"),
+    _route(r"/api/generate", "ollama", "ollama-generate"),
 )
 
-# What stands between the root of the service and the endpoint, in the base URL of the vendor's own SDK.
-_BASE_PATHS: dict[str, str] = {
-    "anthropic": "",
-    "bedrock": "",
-    "cohere": "",
-    "ollama": "",
-    "watsonx": "",
-    "gemini": "",
-    "vertex": "",
-    "google-interactions": "",
-    "mistral": "",
-    "perplexity": "",
-    "azure": "/openai/v1",
-    "groq": "/openai/v1",
-    "openrouter": "/api/v1",
-    "fireworks": "/inference/v1",
-    "alibaba": "/compatible-mode/v1",
-    "zai": "/api/paas/v4",
-    "snowflake": "/api/v2/cortex/v1",
-}
-_BASE_PATH = "/v1"
+# Where a request that does not say so is streamed all the same.
+STREAMS_BY_DEFAULT = frozenset(("ollama", "ollama-generate"))
+
+# Base URLs of services that have no address of their own.
+_BASE_PATHS = {"azure": "/openai", "openai-compatible": "/v1"}
 
 _PREFIX = re.compile(r"/([a-z-]+)(?=/)")
-_MODEL_IN_PATH = re.compile(r"/(?:models|model|deployments)/([^/:]+(?:%3A[^/:]*)?)")
+_MODEL_IN_PATH = re.compile(r"/(?:models|model|deployments)/([^/:]+)")
 
 
 class Endpoint(msgspec.Struct, frozen=True):
@@ -73,8 +78,9 @@ def base_url(root: str, provider: str) -> str:
     >>> base_url("http://127.0.0.1:1", "openai"), base_url("http://127.0.0.1:1", "anthropic")
     ('http://127.0.0.1:1/openai/v1', 'http://127.0.0.1:1/anthropic')
     """
-    provider_row(provider)
-    return f"{root}/{provider}{_BASE_PATHS.get(provider, _BASE_PATH)}"
+    address = endpoint(provider).base_url
+    path = _BASE_PATHS[provider] if address is None else urlsplit(address).path
+    return f"{root}/{provider}{path}"
 
 
 def endpoint_of(path: str, query: Mapping[str, Any]) -> Endpoint | None:
@@ -91,7 +97,8 @@ def endpoint_of(path: str, query: Mapping[str, Any]) -> Endpoint | None:
             if vendor and _may_speak(vendor, route.wire):
                 provider = vendor
             model = _MODEL_IN_PATH.search(path)
-            return Endpoint(provider, route.wire, route.stream, model[1] if model else "", query.get("alt") != "sse")
+            array = route.wire == "gemini" and query.get("alt") != "sse"
+            return Endpoint(provider, route.wire, route.stream, model[1] if model else "", array)
     return None
 
 

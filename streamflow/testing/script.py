@@ -69,6 +69,16 @@ class ToolUse(msgspec.Struct, frozen=True):
             return self.arguments
         return msgspec.json.encode(self.arguments).decode()
 
+    @property
+    def value(self) -> Any:
+        """The arguments as a value, for services that send them whole; text that is no JSON stays text."""
+        if not isinstance(self.arguments, str):
+            return self.arguments
+        try:
+            return msgspec.json.decode(self.arguments)
+        except msgspec.DecodeError:
+            return self.arguments
+
 
 class Cite(msgspec.Struct, frozen=True):
     """A source of the text before it; ``text`` are the words of the source or of the answer, as the service does it.

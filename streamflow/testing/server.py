@@ -12,7 +12,7 @@ from aiohttp import web
 from streamflow.errors import UsageError
 from streamflow.testing.asks import Ask, read_ask
 from streamflow.testing.connections import Connection, Desk, Received, record_of
-from streamflow.testing.routes import Endpoint, base_url, endpoint_of
+from streamflow.testing.routes import STREAMS_BY_DEFAULT, Endpoint, base_url, endpoint_of
 from streamflow.testing.script import Answer, ErrorEvent, HttpError, Page, Pause, RawHttp, Reply, Script
 from streamflow.testing.sending import Broken, Sender, Sleep, cut_up
 from streamflow.testing.simulator import Simulator
@@ -184,6 +184,7 @@ class FakeProvider:
             model=endpoint.model,
             stream=endpoint.stream,
             array=endpoint.array,
+            streams_by_default=endpoint.wire in STREAMS_BY_DEFAULT,
         )
         reply = self._next(ask)
         match reply:
@@ -192,7 +193,7 @@ class FakeProvider:
             case HttpError():
                 for event in reply.before:
                     await sender.happen(event)
-                return _json(encode_error(ask.provider, reply, ask.wire), reply.status, reply.headers)
+                return _refused(ask, reply)
             case Page():
                 content = reply.body.encode() if isinstance(reply.body, str) else reply.body
                 headers = {"content-type": reply.content_type, **reply.headers}
@@ -215,20 +216,19 @@ class FakeProvider:
             await sender.happen(event)
         if not ask.stream:
             return await self._whole(sender, ask, answer)
-        wire = WIRES[ask.wire]
+        wire = WIRES[ask.wire](answer, ask)
         headers = {"content-type": wire.content_type, "cache-control": "no-cache", **answer.headers}
         response = web.StreamResponse(status=answer.status, headers=headers)
         response.enable_chunked_encoding()
         await response.prepare(request)
-        await sender.send(response, cut_up(encode_steps(answer, ask), answer))
+        await sender.send(response, cut_up(encode_steps(wire), answer))
         await response.write_eof()
         return response
 
     async def _whole(self, sender: Sender, ask: Ask, answer: Answer) -> web.StreamResponse:
         for part in answer.parts:
             if isinstance(part, ErrorEvent):
-                error = HttpError(part.status, part.message, part.kind)
-                return _json(encode_error(ask.provider, error, ask.wire), part.status)
+                return _refused(ask, HttpError(part.status, part.message, part.kind))
             if isinstance(part, Pause):
                 await sender.happen(part)
         return _json(encode_whole(ask.provider, answer, ask), answer.status, answer.headers)
@@ -239,6 +239,11 @@ def _parsed(data: bytes) -> Any:
         return msgspec.json.decode(data)
     except msgspec.DecodeError:
         return data
+
+
+def _refused(ask: Ask, error: HttpError) -> web.Response:
+    headers = {**WIRES[ask.wire].refused_headers(error), **error.headers}
+    return _json(encode_error(ask.provider, error, ask.wire), error.status, headers)
 
 
 def _json(body: bytes, status: int = 200, headers: Any = None) -> web.Response:

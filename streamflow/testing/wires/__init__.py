@@ -7,32 +7,62 @@ from streamflow.providers.table import provider_row
 from streamflow.testing.asks import Ask
 from streamflow.testing.script import FAULTS, Answer, Endless, Event, HttpError
 from streamflow.testing.wires.anthropic import AnthropicWire
+from streamflow.testing.wires.bedrock import BedrockWire
+from streamflow.testing.wires.cohere import CohereWire
+from streamflow.testing.wires.gemini import GeminiWire
+from streamflow.testing.wires.google_interactions import InteractionsWire
+from streamflow.testing.wires.ollama import OllamaGenerateWire, OllamaWire
+from streamflow.testing.wires.openai_assistants import AssistantsWire
 from streamflow.testing.wires.openai_chat import ChatWire, CompletionsWire
+from streamflow.testing.wires.openai_responses import ResponsesWire
+from streamflow.testing.wires.watsonx import WatsonxChatWire, WatsonxWire
 from streamflow.testing.wires.wire import Wire, dumps, steps
 
 WIRES: dict[str, type[Wire]] = {
     "openai": ChatWire,
     "openai-completions": CompletionsWire,
+    "openai-responses": ResponsesWire,
+    "openai-assistants": AssistantsWire,
     "anthropic": AnthropicWire,
+    "gemini": GeminiWire,
+    "google-interactions": InteractionsWire,
+    "bedrock": BedrockWire,
+    "cohere": CohereWire,
+    "ollama": OllamaWire,
+    "ollama-generate": OllamaGenerateWire,
+    "watsonx": WatsonxChatWire,
+    "watsonx-generation": WatsonxWire,
 }
-"""The encoder of each wire format; a provider without one speaks chat completions."""
+"""The encoder of each wire format."""
+
+_SPOKEN = {"vertex": "gemini"}
 
 
 def wire_of(provider: str) -> str:
-    """The name of the wire format that a provider speaks.
+    """The name of the wire format that a provider speaks; where it speaks several, that of its chat.
 
-    >>> wire_of("groq"), wire_of("anthropic")
-    ('openai', 'anthropic')
+    >>> wire_of("groq"), wire_of("vertex"), wire_of("anthropic")
+    ('openai', 'gemini', 'anthropic')
     """
-    return provider if provider in WIRES else _SPOKEN.get(provider_row(provider).name, "openai")
+    name = provider_row(provider).name
+    return name if name in WIRES else _SPOKEN.get(name, "openai")
 
 
-_SPOKEN: dict[str, str] = {}
+def asked(provider: str, wire: str = "", *, stream: bool = True, array: bool = False) -> Ask:
+    """A request that nobody sent, for recordings. ``array`` is Gemini's stream without ``alt=sse``.
+
+    >>> asked("xai", "openai-responses").wire
+    'openai-responses'
+    """
+    spoken = wire or wire_of(provider)
+    if spoken not in WIRES:
+        raise UsageError(f"unknown wire format {spoken!r}; there are {', '.join(WIRES)}")
+    return Ask(provider, spoken, model="simulated", stream=stream, array=array)
 
 
-def encode_steps(answer: Answer, ask: Ask) -> Iterator[bytes | Event]:
+def encode_steps(wire: Wire) -> Iterator[bytes | Event]:
     """Frames and what happens between them, one at a time; for a server. May be endless."""
-    return steps(WIRES[ask.wire](answer, ask), answer)
+    return steps(wire, wire.answer)
 
 
 def encode(provider: str, answer: Answer, ask: Ask | None = None) -> list[bytes]:
@@ -44,12 +74,14 @@ def encode(provider: str, answer: Answer, ask: Ask | None = None) -> list[bytes]
     b'event: message_stop\\ndata: {"type":"message_stop"}\\n\\n'
     >>> sf.read("anthropic", frames).text
     'Hello'
+    >>> sf.read("gemini", encode("gemini", Answer("Hi"), asked("gemini", array=True)), framing="json_array").text
+    'Hi'
     """
     if any(isinstance(part, Endless) for part in answer.parts):
         raise UsageError("an endless answer has no recording; serve it with FakeProvider")
-    ask = ask or Ask(provider, wire_of(provider), model="simulated")
+    ask = ask or asked(provider)
     frames: list[bytes] = []
-    for step in encode_steps(answer, ask):
+    for step in encode_steps(WIRES[ask.wire](answer, ask)):
         if isinstance(step, bytes):
             frames.append(step)
         elif isinstance(step, FAULTS):
@@ -64,7 +96,7 @@ def encode_whole(provider: str, answer: Answer, ask: Ask | None = None) -> bytes
     >>> sf.read("openai", encode_whole("openai", Answer("Hello"))).text
     'Hello'
     """
-    ask = ask or Ask(provider, wire_of(provider), model="simulated", stream=False)
+    ask = ask or asked(provider, stream=False)
     return dumps(WIRES[ask.wire](answer, ask).whole())
 
 

@@ -90,7 +90,7 @@ class AnthropicWire(Wire):
                     content.append({"type": "thinking", "thinking": part.text, "signature": part.signature})
                 case ToolUse():
                     id = call_id(self.answer, part, calls)
-                    content.append({"type": "tool_use", "id": id, "name": part.name, "input": part.arguments})
+                    content.append({"type": "tool_use", "id": id, "name": part.name, "input": part.value})
                     calls += 1
                 case Cite() if content and content[-1]["type"] == "text":
                     content[-1].setdefault("citations", []).append(_citation(part))

@@ -38,6 +38,7 @@ class ChatHabits(msgspec.Struct, frozen=True):
       ``last`` chunk with a choice. ``usage_on_request`` sends it only when the request asks for it.
     - ``whole_calls``: a call comes in one chunk; ``call_index`` false leaves its index out.
     - ``finish`` and ``done``: whether a finish reason and ``[DONE]`` are sent.
+    - ``named_errors``: errors are events of that name.
     - ``citations``: as ``annotations`` of the delta, or as a ``list`` beside the choices of every chunk.
     """
 
@@ -71,6 +72,7 @@ CHAT_HABITS: dict[str, ChatHabits] = {
     "huggingface": ChatHabits(usage="finish"),
     "zai": ChatHabits(usage="finish", role_always=True),
     "writer": ChatHabits(done=False, role_always=True),
+    "watsonx": ChatHabits(usage="finish", done=False),
     "snowflake": ChatHabits(thought="details", finish=False, role_always=True, has_id=False),
 }
 
@@ -92,7 +94,7 @@ class ChatWire(Wire):
             yield comment(self._habits.greeting)
         if self._habits.filter_results:
             results = [{"prompt_index": 0, "content_filter_results": {}}]
-            yield sse(
+            yield self.frame(
                 {"choices": [], "created": 0, "id": "", "model": "", "object": "", "prompt_filter_results": results}
             )
         yield self._chunk({"role": "assistant", "content": "", "refusal": None})
@@ -142,7 +144,7 @@ class ChatWire(Wire):
     def error(self, error: ErrorEvent) -> Iterator[bytes]:
         body = self.refused(HttpError(error.status, error.message, error.kind))
         body["error"]["status_code"] = error.status
-        yield sse(body, "error" if self._habits.named_errors else "")
+        yield self.frame(body, "error" if self._habits.named_errors else "")
 
     def end(self) -> Iterator[bytes]:
         if self._habits.finish:
@@ -152,9 +154,13 @@ class ChatWire(Wire):
             if self._habits.usage == "last":
                 yield self._chunk({"content": ""}, usage=counts)
             elif self._habits.usage == "own":
-                yield sse({**self._head(), "choices": [], "usage": counts})
+                yield self.frame({**self._head(), "choices": [], "usage": counts})
         if self._habits.done:
-            yield sse(b"[DONE]")
+            yield self.frame(b"[DONE]")
+
+    def frame(self, payload: Any, event: str = "") -> bytes:
+        """One event of the stream."""
+        return sse(payload, event)
 
     def _head(self, object: str = "chat.completion.chunk") -> dict[str, Any]:
         return {
@@ -191,7 +197,7 @@ class ChatWire(Wire):
             payload["citations"] = self._cited
         if habits.padding:
             payload[habits.padding] = "abcdefgh"[: len(delta) + 3]
-        return sse(payload)
+        return self.frame(payload)
 
     def _thought(self, text: str) -> dict[str, Any]:
         match self._habits.thought:

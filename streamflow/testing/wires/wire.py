@@ -128,6 +128,11 @@ class Wire:
         """The JSON body of an HTTP error."""
         raise NotImplementedError
 
+    @staticmethod
+    def refused_headers(error: HttpError) -> dict[str, str]:
+        """Headers that the service adds to an HTTP error."""
+        return {}
+
 
 def steps(wire: Wire, answer: Answer) -> Iterator[bytes | Event]:
     """The frames of an answer and what happens between them, one after the other; may be endless."""
