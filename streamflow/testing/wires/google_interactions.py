@@ -84,7 +84,7 @@ class InteractionsWire(Wire):
                     steps[-1]["content"][-1].setdefault("annotations", []).append(_annotation(part))
         return {**self._interaction(self._status()), "steps": steps}
 
-    refused = GeminiWire.refused
+    refused = staticmethod(GeminiWire.refused)
 
     def _id(self) -> str:
         return f"interaction-{self.answer.id}"

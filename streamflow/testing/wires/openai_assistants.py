@@ -87,7 +87,7 @@ class AssistantsWire(Wire):
     def whole(self) -> Any:
         return self._run(self._status())
 
-    refused = ChatWire.refused
+    refused = staticmethod(ChatWire.refused)
 
     def _status(self) -> str:
         if self.answer.stop_reason in INCOMPLETE:

@@ -261,7 +261,7 @@ class CompletionsWire(Wire):
             body["usage"] = _counts(self.answer.usage)
         return body
 
-    refused = ChatWire.refused
+    refused = staticmethod(ChatWire.refused)
 
     def _body(self, text: str, reason: str | None) -> dict[str, Any]:
         return {

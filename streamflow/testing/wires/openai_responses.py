@@ -136,7 +136,7 @@ class ResponsesWire(Wire):
         self._drain(self._close())
         return self._response(self._status())
 
-    refused = ChatWire.refused
+    refused = staticmethod(ChatWire.refused)
 
     @staticmethod
     def _drain(frames: Iterator[bytes]) -> None:

@@ -75,7 +75,7 @@ class WatsonxChatWire(ChatWire):
         self._number += 1
         return _numbered(self._number, payload, event)
 
-    refused = WatsonxWire.refused
+    refused = staticmethod(WatsonxWire.refused)
 
 
 def _numbered(number: int, payload: Any, event: str) -> bytes:
