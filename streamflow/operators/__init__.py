@@ -1,11 +1,13 @@
 """The operators. Each is an ordinary reactivex operator: ``source.pipe(sse_decode(), tool_accumulate())``."""
 
 from streamflow.operators._eventstream_decode import eventstream_decode
+from streamflow.operators._field_stream import field_stream
 from streamflow.operators._invocations import invocations
 from streamflow.operators._json_array_decode import json_array_decode
 from streamflow.operators._marker_filter import marker_filter
 from streamflow.operators._ndjson_decode import ndjson_decode
 from streamflow.operators._normalize_provider import normalize_provider
+from streamflow.operators._partial_json import partial_json
 from streamflow.operators._redact import redact
 from streamflow.operators._reorder import reorder
 from streamflow.operators._segments import segments
@@ -25,11 +27,13 @@ from streamflow.operators._xml_block_split import xml_block_split
 
 __all__ = [
     "eventstream_decode",
+    "field_stream",
     "invocations",
     "json_array_decode",
     "marker_filter",
     "ndjson_decode",
     "normalize_provider",
+    "partial_json",
     "redact",
     "reorder",
     "segments",
