@@ -49,6 +49,11 @@ class Answer:
         """True once an event was taken out."""
         self.error: BaseException | None = None
 
+    @property
+    def delivered(self) -> bool:
+        """True when the end of the stream was taken out, too."""
+        return self.ended and not self._ready
+
     def announce(self, event: Any) -> list[Any]:
         """An event that is not the provider's, through the operators."""
         return [event] if self._tail is None else self._tail.feed(event)

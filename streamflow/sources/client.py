@@ -192,7 +192,7 @@ def connect(
 
     >>> connect("openai", model="gpt-x", environ={})
     Traceback (most recent call last):
-    streamflow.errors.UsageError: no API key for openai: pass api_key= or set OPENAI_API_KEY.
+    streamflow.errors.UsageError: no API key for openai: pass api_key, or set OPENAI_API_KEY
     >>> connect("openai", model="gpt-x", api_key="sk-secret", environ={})
     Client('openai', model='gpt-x', base_url='https://api.openai.com/v1')
     """

@@ -55,7 +55,8 @@ def find_key(row: Endpoint, given: Any, environ: Mapping[str, str]) -> Secret:
         raise UsageError(f"api_key must be a string, not {type(given).__name__}", provider=row.name)
     key = (given or _first_set(row.key_env, environ) or "").strip()
     if not key and row.key_required:
-        raise UsageError(f"no API key for {row.name}: {row.key_hint()}.", provider=row.name)
+        variables = " or ".join(row.key_env)
+        raise UsageError(f"no API key for {row.name}: pass api_key, or set {variables}", provider=row.name)
     if not key.isascii() or not key.isprintable() or " " in key:
         raise UsageError(f"the API key for {row.name} has characters that no key has: copy it again", provider=row.name)
     return Secret(key or None)
@@ -91,7 +92,7 @@ def check_url(address: str, provider: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname or any(char.isspace() for char in complete):
         raise wrong
     if parts.username or parts.password:
-        raise UsageError("base_url must not hold a user name or password; pass api_key= or headers=", provider=provider)
+        raise UsageError("base_url must not hold a user name or password; pass api_key or headers", provider=provider)
     return complete
 
 

@@ -140,15 +140,13 @@ def refused(provider: str, status: int, headers: Mapping[str, str], body: bytes)
         details.append(f"request id {_plain(request_id)}")
     if hint := _HINTS.get(status):
         details.append(hint)
-    error = ProviderError(
+    return ProviderError(
         f"{said.message} ({', '.join(details)})",
         provider=provider,
         status=status,
         kind=said.kind or _KINDS.get(status, "server" if status >= 500 else "refused"),
         retryable=status in (408, 409, 429) or status >= 500,
     )
-    error.add_note(f"request id: {_plain(request_id)}") if request_id else None
-    return error
 
 
 def _plain(text: str) -> str:

@@ -25,6 +25,15 @@ _METHOD_KEPT = frozenset((307, 308))
 _WINDOW = {"gzip": 31, "x-gzip": 31, "deflate": 47}  # 47: zlib or gzip, as its header says
 
 
+class Refused(Exception):
+    """An answer that is no success: the error for the user, and the headers that say when to try again."""
+
+    def __init__(self, error: StreamflowError, headers: Mapping[str, str]) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.headers = headers
+
+
 class Http:
     """The session of one client: made at its first request, closed with it."""
 
@@ -81,10 +90,11 @@ class Http:
                 proxy=_proxy_for(url),
             )
         except (*faults.NETWORK_FAULTS, ValueError) as cause:
-            # From None: the cause may hold the whole request, key included, and show it in a traceback.
-            raise faults.failed_to_open(cause, self._provider, _place(url)) from None
+            error = faults.failed_to_open(cause, self._provider, _place(url))
+        # Raised out here because the cause holds the whole request, key included, and must not become the context.
+        raise error
 
-    async def _refusal(self, response: aiohttp.ClientResponse) -> StreamflowError:
+    async def _refusal(self, response: aiohttp.ClientResponse) -> "Refused":
         pieces: list[bytes] = []
         size = 0
         try:
@@ -99,9 +109,7 @@ class Http:
         body = b"".join(pieces)[:ERROR_BODY_BYTES]
         if encoding := response.headers.get("content-encoding"):
             body = _inflated_head(body, encoding)
-        error = faults.refused(self._provider, response.status, response.headers, body)
-        error.headers = {name.lower(): value for name, value in response.headers.items()}  # type: ignore[attr-defined]
-        return error
+        return Refused(faults.refused(self._provider, response.status, response.headers, body), response.headers)
 
     def linger(self, response: aiohttp.ClientResponse) -> None:
         """The answer is complete but the body is not over: give it a moment, so that the connection can be kept."""
@@ -156,10 +164,10 @@ class Reply:
         try:
             data = await self._content.readany()
         except faults.BODY_FAULTS as cause:
-            self._fault = faults.failed_to_read(cause, self._provider, self._received)
             data = _rescued(self._content)
-            if not data:
-                raise self._fault from None
+            self._fault = faults.failed_to_read(cause, self._provider, self._received + len(data))
+        if self._fault is not None and not data:
+            raise self._fault
         self._received += len(data)
         return data
 

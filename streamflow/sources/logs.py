@@ -15,9 +15,9 @@ _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARN
 class RedactingFormatter(logging.Formatter):
     """One line a record; what looks like a key is replaced, also in tracebacks.
 
-    >>> record = logging.LogRecord("streamflow", logging.INFO, "", 0, "x-api-key: abc\\nnext", (), None)
+    >>> record = logging.LogRecord("streamflow", logging.INFO, "", 0, "x-api-key: abc, line\\nforged", (), None)
     >>> RedactingFormatter("%(message)s").format(record)
-    'x-api-key: [redacted]\\\\nnext'
+    'x-api-key: [redacted], line\\\\nforged'
     """
 
     def format(self, record: logging.LogRecord) -> str:

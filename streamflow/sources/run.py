@@ -21,7 +21,7 @@ from streamflow.sources.answer import Answer
 from streamflow.sources.clocks import Clock, LoopClock, Timeouts, Watch, sleep
 from streamflow.sources.context import StreamContext
 from streamflow.sources.credentials import Secret
-from streamflow.sources.http import Http, Reply
+from streamflow.sources.http import Http, Refused, Reply
 from streamflow.sources.logs import LOGGER
 from streamflow.sources.retry import NO_HEADERS, RetryPolicy
 from streamflow.stage import Operator
@@ -81,6 +81,7 @@ class Run:
         self._pieces: Iterator[bytes] | None = None
         self._first_piece = True
         self._opening: asyncio.Task[Reply] | None = None
+        self._headers: Mapping[str, str] = NO_HEADERS
         self._delay_s = 0.0
         self._stop_error: StreamflowError | None = None
         self._stopped = False
@@ -135,6 +136,7 @@ class Run:
 
     async def _open(self) -> None:
         """Send the request; a failure is left in the answer."""
+        self._headers = NO_HEADERS
         opening = self._opening = self._loop.create_task(self._attempt())
         try:
             self._reply = await opening
@@ -144,11 +146,15 @@ class Run:
             task = asyncio.current_task()
             if (task is not None and task.cancelling()) or not (self.stopping or self.over):
                 raise
+        except Refused as refusal:
+            self._headers = refusal.headers
+            self._break(refusal.error)
         except StreamflowError as error:
             self._break(error)
         except Exception as error:
             self._finish(error)
         else:
+            self._headers = self._reply.headers
             self._answer = self._new_answer(self._reply.content_type)
             if self.stopping or self.over:
                 self._close_reply()
@@ -217,10 +223,9 @@ class Run:
     def _try_again(self, error: StreamflowError) -> Iterator[Any] | None:
         """Announce a new attempt, if this failure deserves one."""
         settings = self._settings
-        headers = getattr(error, "headers", NO_HEADERS) if self._reply is None else self._reply.headers
         retry = self.stats.attempts
         delay_s = settings.policy.delay_s(
-            error, retry, draw=settings.draw(), headers=headers, wall_time_s=settings.wall_time()
+            error, retry, draw=settings.draw(), headers=self._headers, wall_time_s=settings.wall_time()
         )
         if delay_s is None:
             return None
@@ -277,7 +282,7 @@ class Run:
             self._loop.call_soon_threadsafe(action, *values)
 
     def _stop(self, error: StreamflowError | None) -> None:
-        if self.over or self._stopped:
+        if self.over or self._stopped or self._answer.delivered:
             return
         self.stopping = self._stopped = True
         self._stop_error = error

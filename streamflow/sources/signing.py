@@ -30,7 +30,7 @@ class AwsSigner:
         if credentials is None:
             raise UsageError(
                 "no AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or "
-                "AWS_BEARER_TOKEN_BEDROCK, or pass api_key=",
+                "AWS_BEARER_TOKEN_BEDROCK, or pass api_key",
                 provider=SERVICE,
             )
         signed = AWSRequest(request.method, request.url, dict(request.headers), data=request.body)
