@@ -15,7 +15,7 @@ from streamflow.errors import UsageError
 from streamflow.events import Notice, Retrying, Sentence, StreamCompleted, StreamStart, Usage
 from streamflow.operators import speak
 from streamflow.text.spoken import Spoken
-from tests.support.virtual_loop import run_virtually
+from tests.support.virtual_time import run_virtually
 from tests.support.voices import SECONDS_PER_CHARACTER, Voice, tone
 
 
