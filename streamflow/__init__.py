@@ -32,12 +32,20 @@ from streamflow.text.segment_syntax import register_syntax
 from streamflow.text.tags import Tag, register_table
 
 if TYPE_CHECKING:
+    from streamflow.flow import Flow, Policy, block, conflate, drop_oldest, error, unbounded
     from streamflow.requests import Message, Request, build_request
     from streamflow.sources.client import Client, connect
     from streamflow.sources.context import StreamContext
 
 # Names whose modules load pydantic or an optional part: they are imported when first asked for.
 _LAZY = {
+    "Policy": "streamflow.flow",
+    "unbounded": "streamflow.flow",
+    "error": "streamflow.flow",
+    "drop_oldest": "streamflow.flow",
+    "conflate": "streamflow.flow",
+    "block": "streamflow.flow",
+    "Flow": "streamflow.flow",
     "Client": "streamflow.sources.client",
     "Message": "streamflow.requests",
     "Request": "streamflow.requests",
@@ -60,11 +68,13 @@ __all__ = [
     "Client",
     "Event",
     "Feeder",
+    "Flow",
     "Frame",
     "Invocation",
     "LimitExceeded",
     "Message",
     "Operator",
+    "Policy",
     "ProtocolError",
     "ProviderError",
     "Request",
@@ -85,10 +95,14 @@ __all__ = [
     "Usage",
     "UsageError",
     "aiter",
+    "block",
     "build_request",
     "collect",
+    "conflate",
     "connect",
     "decode",
+    "drop_oldest",
+    "error",
     "errors",
     "events",
     "from_json",
@@ -100,4 +114,5 @@ __all__ = [
     "register_table",
     "run",
     "to_json",
+    "unbounded",
 ]

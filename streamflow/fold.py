@@ -117,13 +117,17 @@ class Fold:
     def _on_stamped(self, event: Stamped) -> None:
         self.add(event.event)
 
+    def open_blocks(self) -> list[BlockComplete]:
+        """What would close the blocks that are open now, as incomplete."""
+        return [block.completed(index) for index, block in self._open.items()]
+
     def response(self, error: Any = None) -> Response:
         """The answer so far; complete only when the end was seen and nothing failed."""
         if error is None and self._failed is not None:
             error = error_from_info(self._failed.error)
         end = self._completed
         complete = end is not None and error is None and end.stop_reason != "cancelled"
-        blocks = self._blocks + [block.completed(index) for index, block in self._open.items()]
+        blocks = self._blocks + self.open_blocks()
         blocks.sort(key=lambda block: block.index)
         return Response(
             text=_joined(blocks, "text"),
