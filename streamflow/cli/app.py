@@ -6,6 +6,7 @@ import typer
 
 from streamflow.cli.decode import decode
 from streamflow.cli.demo import demo
+from streamflow.cli.simulate import simulate
 from streamflow.errors import StreamflowError, UsageError
 
 app = typer.Typer(
@@ -26,6 +27,7 @@ def _root() -> None:
 
 app.command()(decode)
 app.command()(demo)
+app.command()(simulate)
 
 EXIT_USAGE = 2
 EXIT_FAILED = 3

@@ -23,8 +23,9 @@ class Received(msgspec.Struct, frozen=True):
 class Connection:
     """A client's connection: when it opened and closed, and how many bytes the client's socket has taken."""
 
-    def __init__(self, changed: Callable[[], None]) -> None:
+    def __init__(self, changed: Callable[[], None], closed: Callable[["Connection"], None]) -> None:
         self._changed = changed
+        self._closed = closed
         self._transport: asyncio.Transport | None = None
         self._at_close = 0
         self.written = 0
@@ -70,6 +71,7 @@ class Connection:
         self._at_close = self.sent
         self._transport = None
         self.closed_at = time.monotonic()
+        self._closed(self)
         self._changed()
 
 

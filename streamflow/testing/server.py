@@ -11,6 +11,7 @@ from aiohttp import web
 
 from streamflow.errors import UsageError
 from streamflow.testing.asks import Ask, read_ask
+from streamflow.testing.beside import answer_beside
 from streamflow.testing.connections import Connection, Desk, Received, record_of
 from streamflow.testing.routes import STREAMS_BY_DEFAULT, Endpoint, base_url, endpoint_of
 from streamflow.testing.script import Answer, ErrorEvent, HttpError, Page, Pause, RawHttp, Reply, Script
@@ -26,7 +27,9 @@ class FakeProvider:
     """A real HTTP server on the loopback that answers from a script, or by what the last message says.
 
     Each request takes the next reply of the script; the last one is repeated. A reply may be a function that gets the
-    `Ask` and returns the reply. Without a script the server simulates: see `Simulator`.
+    `Ask` and returns the reply. Without a script the server simulates: see `Simulator`. ``sleep`` is what a `Pause`
+    waits with, ``send_buffer`` the size of the socket's buffer, ``keeps`` how many requests and connections are kept
+    on record (all by default).
 
     >>> import asyncio, aiohttp
     >>> async def main():
@@ -48,6 +51,7 @@ class FakeProvider:
         port: int = 0,
         sleep: Sleep = asyncio.sleep,
         send_buffer: int | None = None,
+        keeps: int | None = None,
     ) -> None:
         for reply in script:
             if not isinstance(reply, Reply) and not callable(reply):
@@ -57,6 +61,8 @@ class FakeProvider:
         self._port = port
         self._sleep = sleep
         self._send_buffer = send_buffer
+        self._keeps = keeps
+        self._open: set[Connection] = set()
         self._simulator = Simulator()
         self._answered = 0
         self._server: asyncio.Server | None = None
@@ -87,9 +93,9 @@ class FakeProvider:
         if server is None or desk is None:
             return
         server.close()
-        for connection in self.connections:
+        for connection in tuple(self._open):
             connection.abort()
-        await self._until(lambda: self.open_connections == 0)
+        await self._until(lambda: not self._open)
         await desk.shutdown(SHUTDOWN_S)
         await server.wait_closed()
 
@@ -104,7 +110,8 @@ class FakeProvider:
         """The address of the server, without a path."""
         if self._server is None:
             raise UsageError("the fake provider is not running; use it in `async with FakeProvider(...) as fake:`")
-        return f"http://{self._host}:{self._port}"
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"http://{host}:{self._port}"
 
     def base_url(self, provider: str) -> str:
         """The base URL to give to a client of this provider, as its own SDK takes it."""
@@ -115,7 +122,7 @@ class FakeProvider:
     @property
     def open_connections(self) -> int:
         """How many connections are open now."""
-        return sum(connection.is_open for connection in self.connections)
+        return len(self._open)
 
     async def wait_closed(self, count: int = 1, timeout_s: float = 5.0) -> float:
         """Wait until ``count`` connections have closed; the time (monotonic) at which the last of them did."""
@@ -146,9 +153,15 @@ class FakeProvider:
                 raise TimeoutError(f"the fake provider saw no {what} within {timeout_s} s") from None
 
     def _open_record(self) -> Connection:
-        record = Connection(self._changed.set)
+        record = Connection(self._changed.set, self._open.discard)
+        self._open.add(record)
         self.connections.append(record)
+        self._forget(self.connections)
         return record
+
+    def _forget(self, records: list[Any]) -> None:
+        if self._keeps is not None:
+            del records[: len(records) - self._keeps]
 
     # -- answering
 
@@ -158,18 +171,15 @@ class FakeProvider:
         body = _parsed(data)
         headers = {name.lower(): value for name, value in request.headers.items()}
         self.requests.append(Received(request.method, request.path, dict(request.query), headers, body, record))
+        self._forget(self.requests)
         self._changed.set()
         endpoint = endpoint_of(request.path, request.query)
         if endpoint is None or request.method != "POST":
-            return await self._beside(request, body)
+            return await answer_beside(request, body)
         try:
             return await self._reply(request, Sender(request, record, self._sleep), endpoint, body)
         except Broken:
             return web.Response()  # nobody is there to read it
-
-    async def _beside(self, request: web.BaseRequest, body: Any) -> web.StreamResponse:
-        message = f"There is nothing at {request.method} {request.path}."
-        return _json(encode_error("openai", HttpError(404, message)), 404)
 
     async def _reply(
         self, request: web.BaseRequest, sender: Sender, endpoint: Endpoint, body: Any

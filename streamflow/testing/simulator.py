@@ -12,7 +12,18 @@ CANNED = (
     "one at a time."
 )
 CLOSING = "Thank you, that is what I needed to know. The tool has answered and so have I."
+COMMANDS_HELP = """\
+The last user message decides:
+  sim:text T           say T
+  sim:long N MS        say N words, one each MS milliseconds
+  sim:tool NAME JSON   call a tool
+  sim:think A | B      think A, then say B
+  sim:error STATUS     refuse with this HTTP status
+  sim:error-event      break off with an error inside the stream
+  sim:429 SECONDS      refuse the first time, with Retry-After, then answer
+  anything else        a friendly answer"""
 BEFORE_ERROR = "This answer will not"
+_REMEMBERED = 1000
 _SIGNATURE = "c2ltdWxhdGVkIHNpZ25hdHVyZQ=="
 _WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
@@ -32,7 +43,7 @@ class Simulator:
     """
 
     def __init__(self) -> None:
-        self._refused: set[str] = set()
+        self._refused: dict[str, None] = {}
         self._count = 0
 
     def reply(self, ask: Ask) -> Reply:
@@ -91,7 +102,9 @@ class Simulator:
     def _too_many(self, ask: Ask, rest: str) -> Reply:
         if ask.text in self._refused:
             return self._said(ask, Text(CANNED))
-        self._refused.add(ask.text)
+        self._refused[ask.text] = None
+        if len(self._refused) > _REMEMBERED:
+            del self._refused[next(iter(self._refused))]
         return HttpError(429, "Too many requests; try again later.", headers={"retry-after": rest or "1"})
 
 
