@@ -140,7 +140,7 @@ class _OpenCall(_OpenSegment):
         return self._begin_body(body)
 
     def _begin_body(self, body: "_Body") -> list[Segment]:
-        self.metadata = {**body.values, **self.metadata}
+        self.metadata = {**body.known_values(), **self.metadata}
         waiting = "".join(body.waiting)
         body.waiting.clear()
         return [*super().begin(), *self._content(waiting)]
@@ -164,6 +164,10 @@ class _Body:
     @property
     def start_is_known(self) -> bool:
         return len(self.values) == len(self.syntax.after)
+
+    def known_values(self) -> dict[str, str]:
+        """What the start can say; a value that was cut is better than none, its segment is incomplete."""
+        return {**self.values, **{name: "".join(parts) for name, parts in self._partial.items()}}
 
     def feed(self, text: str) -> str:
         """Content that is certain."""

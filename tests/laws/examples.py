@@ -5,6 +5,7 @@ Everything is drawn from one seed, so that ``python -m tests.laws --seed N`` rep
 
 import random
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 from streamflow.errors import StreamTruncated
@@ -12,6 +13,11 @@ from streamflow.events import StreamCompleted, StreamFailed
 from tests.laws import nasty_bytes, nasty_events, nasty_text
 from tests.laws.normal import drive
 from tests.laws.table import Row, present
+
+
+@cache
+def _made(make: Callable[[], Any]) -> Any:
+    return make()
 
 
 class Subject(NamedTuple):
@@ -22,7 +28,8 @@ class Subject(NamedTuple):
     rows: tuple[Row, ...]
 
     def made(self) -> list[Any]:
-        return [make() for make in self.makes]
+        """The operators. They are used again and again: what they keep between runs would be found out."""
+        return [_made(make) for make in self.makes]
 
     @property
     def takes(self) -> str:

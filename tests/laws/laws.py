@@ -25,7 +25,7 @@ from streamflow.events import (
 from streamflow.text.segment_events import Invocation, SegmentContent, SegmentEnd, SegmentStart
 from tests.laws import nasty_events
 from tests.laws.examples import Source, Subject
-from tests.laws.normal import Outcome, drive, normal
+from tests.laws.normal import Outcome, brief, drive, normal
 
 
 def grammar(subject: Subject, source: Source, rng: random.Random) -> None:
@@ -129,7 +129,7 @@ def cut_invariance(subject: Subject, source: Source, rng: random.Random) -> None
     for how in ("single", "random", "random"):
         pieces = source.pieces(rng, how)
         other = _compared(drive(subject.made(), pieces))
-        assert other == whole, f"{how}: {_difference(whole, other)}\n  pieces: {pieces}"
+        assert other == whole, f"{how}: {_difference(whole, other)}\n  pieces: {brief(pieces)[:1500]}"
 
 
 def _compared(outcome: Outcome) -> list[Any]:
@@ -139,8 +139,13 @@ def _compared(outcome: Outcome) -> list[Any]:
 def _difference(expected: list[Any], got: list[Any]) -> str:
     for place, (one, other) in enumerate(zip(expected, got, strict=False)):
         if one != other:
-            return f"at {place}\n  expected {one}\n  got      {other}"
-    return f"{len(expected)} items expected, {len(got)} came: {(expected + got)[min(len(expected), len(got)) :]}"
+            return f"at {place}\n  expected {_full(one, other)}\n  got      {_full(other, one)}"
+    more = max(expected, got, key=len)[min(len(expected), len(got)) :]
+    return f"{len(expected)} items expected, {len(got)} came: {brief(more)}"
+
+
+def _full(item: Any, other: Any) -> str:
+    return brief(item) if brief(item) != brief(other) else repr(item)
 
 
 class Alien:
@@ -153,14 +158,9 @@ def pass_through(subject: Subject, source: Source, rng: random.Random) -> None:
         return
     items = source.pieces(rng, "random")
     plain = drive(subject.made(), items)
-    facts = [
-        Usage(90001),
-        Notice("foreign", "n1"),
-        Raw(Frame(data="foreign")),
-        Citation(0, url="foreign"),
-        Retrying(1, 2, "foreign"),
-        Alien(),
-    ]
+    facts = [Usage(90001), Notice("foreign", "n1"), Raw(Frame(data="foreign")), Retrying(1, 2, "foreign"), Alien()]
+    if "stop_sequences" not in subject.names:  # it drops the blocks after the stop, with what cites them
+        facts.append(Citation(0, url="foreign"))
     with_facts = list(items)
     first = 1 if source.form == "events" else 0
     last = len(items) - (1 if source.form == "events" else 0)
@@ -171,10 +171,10 @@ def pass_through(subject: Subject, source: Source, rng: random.Random) -> None:
     for item, step in zip(with_facts, outcome.steps, strict=False):
         for fact in facts:
             if item is fact:
-                assert sum(_is_fact(one, fact) for one in step) == 1, f"{fact} did not pass at once: {step}"
+                assert sum(_is_fact(one, fact) for one in step) == 1, f"{fact} did not pass at once: {brief(step)}"
     rest = [item for item in outcome.items if not any(_is_fact(item, fact) for fact in facts)]
     got, expected = [*_without_facts(normal(rest)), outcome.fault], _without_facts(_compared(plain))
-    assert got == expected, f"changed by facts: {_difference(expected, got)}\n  pieces: {with_facts}"
+    assert got == expected, f"changed by facts: {_difference(expected, got)}\n  pieces: {brief(with_facts)[:1500]}"
 
 
 def _without_facts(items: list[Any]) -> list[Any]:
@@ -257,8 +257,11 @@ def ends(subject: Subject, source: Source, rng: random.Random) -> None:
         )
         if incomplete_at is not None:
             tail = [item for step in aborted.steps[incomplete_at:] for item in step] + aborted.rest
-            wrong = [item for item in tail if isinstance(item, BlockComplete) and not item.incomplete]
-            assert not wrong, f"closed by the cut and not incomplete: {wrong}"
+            completes = [item for item in tail if isinstance(item, BlockComplete)]
+            # A block that is shown again as text, by the user's own policy, was reported as incomplete before.
+            told = {text for item in completes if item.incomplete for text in (item.content, item.raw)}
+            wrong = [item for item in completes if not item.incomplete and item.content not in told]
+            assert not wrong, f"closed by the cut and not incomplete: {brief(wrong)}"
 
 
 def runnable(items: list[Any]) -> list[Any]:

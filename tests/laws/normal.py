@@ -36,6 +36,25 @@ def drive(operators: list[Any], items: list[Any], end: str = "complete") -> Outc
     return Outcome(steps, rest, fault)
 
 
+def brief(value: Any) -> str:
+    """Items short enough to read: fields that are as usual are left out."""
+    if isinstance(value, list):
+        return "[" + ", ".join(brief(item) for item in value) + "]"
+    if not isinstance(value, msgspec.Struct):
+        return repr(value)
+    parts = [
+        f"{field.name}={getattr(value, field.name)!r}"
+        for field in msgspec.structs.fields(value)
+        if field.name not in ("kind", "visible", "start") and not _is_usual(field, getattr(value, field.name))
+    ]
+    kind = getattr(value, "kind", "")
+    return f"{type(value).__name__}({', '.join([kind, *parts] if kind else parts)})"
+
+
+def _is_usual(field: Any, value: Any) -> bool:
+    return value is None or value is False or value == {} or (not field.required and value == field.default)
+
+
 def _plain(items: list[Any]) -> list[Any]:
     return [item.event if isinstance(item, Stamped) else item for item in items]
 

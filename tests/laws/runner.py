@@ -6,6 +6,7 @@ from typing import NamedTuple
 from tests.laws import nasty_events
 from tests.laws.examples import Source, Subject, alone, chain, smaller, source
 from tests.laws.laws import LAWS
+from tests.laws.normal import brief
 from tests.laws.table import KNOWN_OPEN, present
 
 
@@ -20,7 +21,7 @@ class Violation(NamedTuple):
 
     def __str__(self) -> str:
         where = f"{self.law} broken by {' -> '.join(self.names)}"
-        return f"{where}\n  seed {self.seed}\n  input {self.source.items}\n  {self.reason}"
+        return f"{where}\n  seed {self.seed}\n  input {brief(self.source.items)}\n  {self.reason}"
 
 
 def example(seed: str, name: str | None = None) -> Violation | None:

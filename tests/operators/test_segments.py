@@ -8,7 +8,7 @@ import pytest
 
 import streamflow as sf
 from streamflow.events import BlockComplete, BlockStart, Chunk, Notice, StreamCompleted, StreamStart, Usage
-from streamflow.operators import segments
+from streamflow.operators import invocations, segments, xml_block_split
 from streamflow.text import segments as core
 from streamflow.text.segment_events import SegmentContent, SegmentEnd, SegmentStart
 from tests.support.cuts import at_random, single, two_way
@@ -250,3 +250,49 @@ def test_wrong_options_are_refused(options):
 def test_segments_can_be_read_back():
     start = SegmentStart("seg_1", "text")
     assert msgspec.json.decode(sf.to_json(start), type=SegmentStart | SegmentContent | SegmentEnd) == start
+
+
+MARKED = "\n__START_CONTENT__\na </arg> b\n__END_CONTENT__\n"
+WRITTEN = [
+    ('Hi <write_file path="/a.ts">x < y</write_file> done', [("write_file", {"path": "/a.ts"}, "x < y", {}, False)]),
+    (
+        f'<tool name="write_file"><arg name="path">/a</arg><arg name="content">{MARKED}</arg></tool>z',
+        [("write_file", {"path": "/a"}, "a </arg> b\n", {}, False)],
+    ),
+    (
+        '<tool name="Write_File"><arg name="content">{"x":  1}</arg><arg name="path">/a.json</arg></tool> after',
+        [("write_file", {"path": "/a.json"}, '{"x":  1}', {}, False)],
+    ),
+    (
+        '<tool name="run_bash"><arg name="command">ls</arg><arg name="background">true</arg></tool>',
+        [("run_bash", {}, "ls", {"background": "true"}, False)],
+    ),
+    (
+        "<thinking>hm</thinking><run_bash>rm -r /tm",
+        [("reasoning", {}, "hm", {}, False), ("run_bash", {}, "rm -r /tm", {}, True)],
+    ),
+    ('<tool name="write_file"><arguments><arg name="path">/a', [("write_file", {"path": "/a"}, "", {}, True)]),
+    ('<tool name="write_file"><arg name="path">/a</arg></tool> z', [("write_file", {"path": "/a"}, "", {}, True)]),
+    ('<tool name="run_bash"></tool> z', [("run_bash", {}, "", {}, True)]),
+    ('<write_file path="/a">x</write_fi', [("write_file", {"path": "/a"}, "x</write_fi", {}, True)]),
+    (
+        '<tool name="MY_TOOL"><arguments><arg name="q">a <b>x</b></arg></arguments></tool>',
+        [("tool_call", {"tool_name": "MY_TOOL"}, '{"q":"a <b>x</b>"}', {}, False)],
+    ),
+    ('<write_file path="/İ">İİİİ abc</write_file>', [("write_file", {"path": "/İ"}, "İİİİ abc", {}, False)]),
+    ("Use `<run_bash>` to run.", []),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), WRITTEN)
+def test_what_is_written_in_tags_at_every_cut(text, expected):
+    rng = random.Random(3)
+    visible = None
+    for pieces in ([text], single(text), *two_way(text), *(at_random(text, rng) for _ in range(10))):
+        out = sf.run(pieces, xml_block_split(tables=("files", "tool", "thinking")), segments(), invocations())
+        rows = [row[1:] for row in joined(out)]
+        assert [row for row in rows if row[0] != "text"] == expected
+        visible = visible or "".join(row[2] for row in rows if row[0] == "text")
+        assert visible == "".join(row[2] for row in rows if row[0] == "text")
+        called = [event for event in out if isinstance(event, sf.Invocation)]
+        assert [call.runnable for call in called] == [not row[4] for row in expected if row[0] != "reasoning"]
