@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from streamflow import errors, events, operators
+from streamflow.audio import AudioSegment
 from streamflow.bridge import aiter  # noqa: A004  the contract names it so
 from streamflow.encoding import from_json, to_json
 from streamflow.errors import (
@@ -24,16 +25,21 @@ from streamflow.errors import (
 )
 from streamflow.events import Event, Frame, Response, Sentence, Stamped, ToolCall, Usage
 from streamflow.fold import collect
+from streamflow.operators.speaking import Synthesizer
 from streamflow.pipeline import Feeder, decode, read, run
 from streamflow.providers.table import providers
 from streamflow.stage import Operator, Stage, lift
 from streamflow.text.segment_events import Invocation, SegmentContent, SegmentEnd, SegmentStart
 from streamflow.text.segment_syntax import register_syntax
+from streamflow.text.spoken import Spoken
 from streamflow.text.tags import Tag, register_table
 
 if TYPE_CHECKING:
     from streamflow.flow import Flow, Policy, block, conflate, drop_oldest, error, unbounded
     from streamflow.requests import Message, Request, build_request
+    from streamflow.sinks.espeak import Espeak
+    from streamflow.sinks.openai_speech import OpenAISpeech
+    from streamflow.sinks.player import Player
     from streamflow.sources.client import Client, connect
     from streamflow.sources.context import StreamContext
 
@@ -47,6 +53,9 @@ _LAZY = {
     "block": "streamflow.flow",
     "Flow": "streamflow.flow",
     "Client": "streamflow.sources.client",
+    "Espeak": "streamflow.sinks.espeak",
+    "OpenAISpeech": "streamflow.sinks.openai_speech",
+    "Player": "streamflow.sinks.player",
     "Message": "streamflow.requests",
     "Request": "streamflow.requests",
     "StreamContext": "streamflow.sources.context",
@@ -65,7 +74,9 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "AudioSegment",
     "Client",
+    "Espeak",
     "Event",
     "Feeder",
     "Flow",
@@ -73,7 +84,9 @@ __all__ = [
     "Invocation",
     "LimitExceeded",
     "Message",
+    "OpenAISpeech",
     "Operator",
+    "Player",
     "Policy",
     "ProtocolError",
     "ProviderError",
@@ -83,12 +96,14 @@ __all__ = [
     "SegmentEnd",
     "SegmentStart",
     "Sentence",
+    "Spoken",
     "Stage",
     "Stamped",
     "StreamContext",
     "StreamStalled",
     "StreamTruncated",
     "StreamflowError",
+    "Synthesizer",
     "Tag",
     "ToolCall",
     "TransportError",
