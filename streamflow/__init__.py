@@ -33,6 +33,7 @@ from streamflow.text.segment_events import Invocation, SegmentContent, SegmentEn
 from streamflow.text.segment_syntax import register_syntax
 from streamflow.text.spoken import Spoken
 from streamflow.text.tags import Tag, register_table
+from streamflow.views import ArgumentsView, Field, PartialArguments
 
 if TYPE_CHECKING:
     from streamflow.flow import Flow, Policy, block, conflate, drop_oldest, error, unbounded
@@ -74,11 +75,13 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "ArgumentsView",
     "AudioSegment",
     "Client",
     "Espeak",
     "Event",
     "Feeder",
+    "Field",
     "Flow",
     "Frame",
     "Invocation",
@@ -86,6 +89,7 @@ __all__ = [
     "Message",
     "OpenAISpeech",
     "Operator",
+    "PartialArguments",
     "Player",
     "Policy",
     "ProtocolError",
