@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamflow import errors, events, operators
 from streamflow.audio import AudioSegment
+from streamflow.blobs import BlobStore, MemoryBlobStore, restore_from_storage, sanitize_for_storage
 from streamflow.bridge import aiter  # noqa: A004  the contract names it so
 from streamflow.encoding import from_json, to_json
 from streamflow.errors import (
@@ -37,7 +38,20 @@ from streamflow.views import ArgumentsView, Field, PartialArguments
 
 if TYPE_CHECKING:
     from streamflow.flow import Flow, Policy, block, conflate, drop_oldest, error, unbounded
-    from streamflow.requests import Message, Request, build_request
+    from streamflow.requests import (
+        History,
+        Message,
+        Request,
+        Suppression,
+        answer_open_calls,
+        as_messages,
+        build_request,
+        externalize_images,
+        history_of,
+        message_of,
+        participant_stops,
+        resolve_blobs,
+    )
     from streamflow.sinks.espeak import Espeak
     from streamflow.sinks.openai_speech import OpenAISpeech
     from streamflow.sinks.player import Player
@@ -46,22 +60,31 @@ if TYPE_CHECKING:
 
 # Names whose modules load pydantic or an optional part: they are imported when first asked for.
 _LAZY = {
-    "Policy": "streamflow.flow",
-    "unbounded": "streamflow.flow",
-    "error": "streamflow.flow",
-    "drop_oldest": "streamflow.flow",
-    "conflate": "streamflow.flow",
-    "block": "streamflow.flow",
-    "Flow": "streamflow.flow",
     "Client": "streamflow.sources.client",
     "Espeak": "streamflow.sinks.espeak",
+    "Flow": "streamflow.flow",
+    "History": "streamflow.requests",
+    "Message": "streamflow.requests",
     "OpenAISpeech": "streamflow.sinks.openai_speech",
     "Player": "streamflow.sinks.player",
-    "Message": "streamflow.requests",
+    "Policy": "streamflow.flow",
     "Request": "streamflow.requests",
     "StreamContext": "streamflow.sources.context",
+    "Suppression": "streamflow.requests",
+    "answer_open_calls": "streamflow.requests",
+    "as_messages": "streamflow.requests",
+    "block": "streamflow.flow",
     "build_request": "streamflow.requests",
+    "conflate": "streamflow.flow",
     "connect": "streamflow.sources.client",
+    "drop_oldest": "streamflow.flow",
+    "error": "streamflow.flow",
+    "externalize_images": "streamflow.requests",
+    "history_of": "streamflow.requests",
+    "message_of": "streamflow.requests",
+    "participant_stops": "streamflow.requests",
+    "resolve_blobs": "streamflow.requests",
+    "unbounded": "streamflow.flow",
 }
 
 
@@ -77,6 +100,7 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "ArgumentsView",
     "AudioSegment",
+    "BlobStore",
     "Client",
     "Espeak",
     "Event",
@@ -84,8 +108,10 @@ __all__ = [
     "Field",
     "Flow",
     "Frame",
+    "History",
     "Invocation",
     "LimitExceeded",
+    "MemoryBlobStore",
     "Message",
     "OpenAISpeech",
     "Operator",
@@ -107,6 +133,7 @@ __all__ = [
     "StreamStalled",
     "StreamTruncated",
     "StreamflowError",
+    "Suppression",
     "Synthesizer",
     "Tag",
     "ToolCall",
@@ -114,6 +141,8 @@ __all__ = [
     "Usage",
     "UsageError",
     "aiter",
+    "answer_open_calls",
+    "as_messages",
     "block",
     "build_request",
     "collect",
@@ -124,14 +153,21 @@ __all__ = [
     "error",
     "errors",
     "events",
+    "externalize_images",
     "from_json",
+    "history_of",
     "lift",
+    "message_of",
     "operators",
+    "participant_stops",
     "providers",
     "read",
     "register_syntax",
     "register_table",
+    "resolve_blobs",
+    "restore_from_storage",
     "run",
+    "sanitize_for_storage",
     "to_json",
     "unbounded",
 ]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import msgspec
 import orjson
 from pydantic import SecretStr
 
@@ -21,8 +22,10 @@ from streamflow.requests import (
     watsonx,
 )
 from streamflow.requests.draft import Draft, merge
-from streamflow.requests.endpoints import Endpoint, endpoint, url_of
+from streamflow.requests.endpoints import ENDPOINTS, Endpoint, endpoint, url_of
+from streamflow.requests.history import refuse_open_calls, without_last_thoughts
 from streamflow.requests.messages import Message, as_messages
+from streamflow.requests.prefill import OPTION_NAMES, prefill
 from streamflow.requests.request import Request
 from streamflow.requests.tool_definitions import tool_definitions
 
@@ -75,7 +78,8 @@ def build_request(
     """The request that a provider understands. Nothing is sent and nothing is read from the environment.
 
     ``max_tokens``, ``temperature``, ``top_p``, ``top_k``, ``stop``, ``seed`` and ``tool_choice`` get the name that they
-    have at that provider; any other option goes into the body as it is.
+    have at that provider; any other option goes into the body as it is. ``mode="prefill"`` writes the conversation as
+    a log of participants that the model goes on with; its options are those of `PrefillOptions` and `Suppression`.
 
     >>> request = build_request("anthropic", ["hi"], model="claude-x", api_key="k", max_tokens=100)
     >>> request.url, request.json["messages"]
@@ -88,15 +92,18 @@ def build_request(
         raise UsageError(f"{provider} needs a model: pass model=.", provider=provider)
     if stream and not row.supports_streaming:
         raise UsageError(f"{provider} does not stream: pass stream=False.", provider=provider)
-    said = as_messages(messages)
+    said = [without_last_thoughts(message) for message in as_messages(messages)]
     if system is not None:
         said = [Message.system(system), *said]
+    refuse_open_calls(said, provider)
     defined = tool_definitions(tools)
     if defined and not row.tools:
         raise UsageError(f"{provider} does not take tools.", provider=provider)
     places = {name: str(options.pop(name)) for name in PLACES if options.get(name) is not None and _is_place(row, name)}
     common = {name: options.pop(name) for name in COMMON_OPTIONS if name in options}
     draft = Draft(row, model, said, defined, stream, common, convert_unsigned_thinking_to_text)
+    if mode == "prefill" or not row.messages:
+        draft = _prefilled(draft, {name: options.pop(name) for name in OPTION_NAMES if name in options})
     body = _BODIES[row.dialect](draft)
     if stream and row.include_usage and include_usage:
         body["stream_options"] = {"include_usage": True}
@@ -106,6 +113,17 @@ def build_request(
         url_of(row, model=model, base_url=base_url, stream=stream, places=places),
         _headers(row, api_key, stream, headers, "project" in places),
         orjson.dumps(body),
+    )
+
+
+def _prefilled(draft: Draft, options: dict[str, Any]) -> Draft:
+    row = draft.row
+    if not row.prefill:
+        able = ", ".join(name for name, other in ENDPOINTS.items() if other.prefill)
+        raise UsageError(f"{row.name} does not go on with a begun answer; mode='prefill' is for {able}.")
+    log = prefill(row, draft.messages, draft.tools, draft.options.get("stop"), options)
+    return msgspec.structs.replace(
+        draft, messages=log.messages, tools=[], prompt=log.prompt, options={**draft.options, "stop": log.stops}
     )
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from streamflow.requests.draft import Draft, joined_text, place_options
+from streamflow.requests.draft import Draft, place_options
 
 _OPTIONS = {
     "max_tokens": "max_tokens",
@@ -15,9 +15,8 @@ _OPTIONS = {
 
 
 def body(draft: Draft) -> dict[str, Any]:
-    """The body of a request."""
-    prompt = joined_text([block for message in draft.messages for block in message.content])
-    made: dict[str, Any] = {"model": draft.model, "prompt": prompt}
+    """The body of a request; the log of participants is its prompt."""
+    made: dict[str, Any] = {"model": draft.model, "prompt": draft.prompt}
     if draft.stream:
         made["stream"] = True
     place_options(made, draft, _OPTIONS)

@@ -37,6 +37,7 @@ class Draft(msgspec.Struct, frozen=True):
     stream: bool
     options: dict[str, Any]  # the options that have a different name in each dialect
     convert_unsigned: bool = False
+    prompt: str = ""  # the log of participants, for text completions
 
     def unsupported(self, what: str, instead: str = "") -> UsageError:
         """The error for something that this endpoint cannot take."""

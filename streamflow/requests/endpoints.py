@@ -44,6 +44,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     tools: bool = True
     images: bool = True
     prefill: bool = False
+    messages: bool = True  # false where there is only a prompt
     include_usage: bool = False  # ``stream_options.include_usage`` exists and is needed or harmless
     stream_type: str = "text/event-stream"  # the media type that streaming asks for
     max_tokens: str = "max_tokens"  # what the bound on the answer is called
@@ -99,6 +100,7 @@ ENDPOINTS: dict[str, Endpoint] = {
             tools=False,
             images=False,
             prefill=True,
+            messages=False,
             max_stops=4,
         ),
         _openai(
