@@ -8,10 +8,10 @@ import httpx2
 import httpx_sse
 import openai
 import orjson
-import reactivex as rx
 from reactivex.subject import Subject
 
 from streamflow.events import Chunk, ToolCallsReady
+from streamflow.flow import Flow
 from streamflow.operators import normalize_provider, sse_decode, tool_accumulate, visible_filter
 from streamflow.stage import Chain
 
@@ -47,18 +47,20 @@ def ours(provider: str) -> Callable[[Reads], str]:
 
 
 def ours_three_branches(provider: str) -> Callable[[Reads], str]:
-    """Bytes through Rx to three subscribers: visible text, tool calls, transcript."""
+    """Bytes through a flow to three branches: visible text, tool calls, transcript."""
 
     def fan_out(reads: Reads) -> str:
-        shared: Subject[object] = Subject()
+        source: Subject[bytes] = Subject()
+        flow = Flow(source, sse_decode(), normalize_provider(provider), tool_accumulate())
         text: list[str] = []
         calls: list[object] = []
         transcript: list[object] = []
-        shared.pipe(visible_filter()).subscribe(lambda chunk: text.append(chunk.text))
-        shared.subscribe(lambda event: calls.append(event) if event.__class__ is ToolCallsReady else None)
-        shared.subscribe(transcript.append)
-        source = rx.from_iterable(reads)
-        source.pipe(sse_decode(), normalize_provider(provider), tool_accumulate()).subscribe(shared)
+        flow.branch("ui", visible_filter()).subscribe(lambda chunk: text.append(chunk.text))
+        flow.events.subscribe(lambda event: calls.append(event) if event.__class__ is ToolCallsReady else None)
+        flow.events.subscribe(transcript.append)
+        for read in reads:
+            source.on_next(read)
+        source.on_completed()
         return "".join(text)
 
     return fan_out

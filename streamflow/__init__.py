@@ -55,11 +55,16 @@ if TYPE_CHECKING:
     from streamflow.sinks.espeak import Espeak
     from streamflow.sinks.openai_speech import OpenAISpeech
     from streamflow.sinks.player import Player
+    from streamflow.sinks.telemetry import telemetry
+    from streamflow.sinks.transcript import Transcript, read_transcript
     from streamflow.sources.client import Client, connect
     from streamflow.sources.context import StreamContext
 
 # Names whose modules load pydantic or an optional part: they are imported when first asked for.
 _LAZY = {
+    "telemetry": "streamflow.sinks.telemetry",
+    "read_transcript": "streamflow.sinks.transcript",
+    "Transcript": "streamflow.sinks.transcript",
     "Client": "streamflow.sources.client",
     "Espeak": "streamflow.sinks.espeak",
     "Flow": "streamflow.flow",
@@ -137,6 +142,7 @@ __all__ = [
     "Synthesizer",
     "Tag",
     "ToolCall",
+    "Transcript",
     "TransportError",
     "Usage",
     "UsageError",
@@ -162,12 +168,14 @@ __all__ = [
     "participant_stops",
     "providers",
     "read",
+    "read_transcript",
     "register_syntax",
     "register_table",
     "resolve_blobs",
     "restore_from_storage",
     "run",
     "sanitize_for_storage",
+    "telemetry",
     "to_json",
     "unbounded",
 ]

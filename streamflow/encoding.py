@@ -1,6 +1,6 @@
 """The JSON form of events: an object with ``"type"`` = the class name, and the fields."""
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ def _as_data(value: Any) -> Any:
 
 
 _encoder = msgspec.json.Encoder(enc_hook=_as_data)
+_EVENT_NAMES = frozenset(kind.__name__ for kind in get_args(Event))
 _decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Event | Stamped)
 
 
@@ -41,7 +42,10 @@ def from_json(data: bytes | str) -> Any:
 def _with_live_errors(event: Any) -> Any:
     # In a response the error is an exception, as it was before it was written.
     if isinstance(event, Stamped):
-        return replace(event, event=_with_live_errors(event.event))
+        inner = event.event
+        if isinstance(inner, dict) and inner.get("type") in _EVENT_NAMES:
+            inner = msgspec.convert(inner, Event)
+        return replace(event, event=_with_live_errors(inner))
     for field in ("partial", "response"):
         response = getattr(event, field, None)
         if response is not None and isinstance(response.error, dict):
