@@ -1,8 +1,11 @@
 from typing import Any
 
-from streamflow.events import BlockComplete, StreamCompleted, ToolCall, ToolCallsReady
+from streamflow.events import BlockComplete, Retrying, StreamCompleted, StreamFailed, ToolCall, ToolCallsReady
 from streamflow.fold import call_of, is_client_call
 from streamflow.stage import Operator, lift
+
+# Calls that were said to be ready already, that failed with their turn, or that a new attempt throws away.
+_FORGETTING = (ToolCallsReady, StreamFailed, Retrying)
 
 
 class ToolAccumulate:
@@ -17,10 +20,11 @@ class ToolAccumulate:
         if kind is BlockComplete:
             if is_client_call(item):
                 self._calls.append(call_of(item))
-        elif kind is StreamCompleted and self._calls:
-            ended = item.stop_reason != "cancelled"
+        elif kind is StreamCompleted:
             calls, self._calls = self._calls, []
-            return [ToolCallsReady(calls), item] if ended else [item]
+            return [ToolCallsReady(calls), item] if calls and item.stop_reason != "cancelled" else [item]
+        elif kind in _FORGETTING and getattr(item, "discard", True):
+            self._calls = []
         return [item]
 
     def flush(self) -> list[Any]:
@@ -33,7 +37,7 @@ class ToolAccumulate:
 
 
 def tool_accumulate() -> Operator[Any, Any]:
-    """Add `ToolCallsReady` with all calls of a turn, before its proper end and never before a cut.
+    """Add `ToolCallsReady` with all calls of a turn, before its proper end and never before a cut; once, if used twice.
 
     ```
     events  --BlockComplete(tool_call)------------------StreamCompleted--|

@@ -97,6 +97,10 @@ class OpenCall:
         self.name += name
         return name
 
+    def is_renamed(self, name: str | None) -> bool:
+        """True for a name that this call does not have, though it has one."""
+        return bool(name and self.name and name != self.name)
+
     @property
     def arguments(self) -> str:
         """All argument text so far."""
@@ -135,10 +139,12 @@ class CallBook:
         """
         id = id or None
         if id is not None and (known := self._by_id.get(id)) is not None:
+            if index is not None:
+                self._by_index.setdefault(index, known)
             return known, False
-        call = self._by_index.get(index) if index is not None else (self.calls[-1] if self.calls else None)
+        call = self._addressed(index, id, name)
         if call is not None and id is not None:
-            if call.id is None and not call.is_whole():
+            if call.id is None and not call.is_whole() and not (index is None and call.is_renamed(name)):
                 call.id = id
                 self._by_id[id] = call
                 return call, False
@@ -149,10 +155,21 @@ class CallBook:
             return call, False
         return self._begin(index, id, kind), True
 
+    def _addressed(self, index: int | None, id: str | None, name: str | None) -> OpenCall | None:
+        last = self.calls[-1] if self.calls else None
+        if index is None:
+            return last
+        call = self._by_index.get(index)
+        if call is None and last is not None and last.index is None and not id and not name and not last.is_whole():
+            # A call that began without an index goes on with one: nothing but arguments begins no call.
+            last.index = index
+            self._by_index[index] = call = last
+        return call
+
     def _begins_another(self, call: OpenCall, index: int | None, name: str | None, arguments: str | None) -> bool:
         more = bool(arguments and not arguments.isspace())
-        if index is None:
-            more = more or bool(name)
+        # With an index the same name again may be a repeat, another name may not: the call has all its arguments.
+        more = more or (bool(name) if index is None else call.is_renamed(name))
         return more and call.is_whole()
 
     def _begin(self, index: int | None, id: str | None, kind: str) -> OpenCall:
