@@ -8,7 +8,9 @@ import httpx2
 import httpx_sse
 import openai
 import orjson
-from reactivex.subject import Subject
+from reactivex import Observable
+from reactivex.abc import DisposableBase, ObserverBase
+from reactivex.disposable import Disposable
 
 from streamflow.events import Chunk, ToolCallsReady
 from streamflow.flow import Flow
@@ -46,11 +48,21 @@ def ours(provider: str) -> Callable[[Reads], str]:
     return decode
 
 
+class _Reads(Observable[bytes]):
+    """The least of a live source: it hands its observer out."""
+
+    observer: ObserverBase[bytes]
+
+    def _subscribe_core(self, observer: ObserverBase[bytes], scheduler: object = None) -> DisposableBase:
+        self.observer = observer
+        return Disposable()
+
+
 def ours_three_branches(provider: str) -> Callable[[Reads], str]:
     """Bytes through a flow to three branches: visible text, tool calls, transcript."""
 
     def fan_out(reads: Reads) -> str:
-        source: Subject[bytes] = Subject()
+        source = _Reads()
         flow = Flow(source, sse_decode(), normalize_provider(provider), tool_accumulate())
         text: list[str] = []
         calls: list[object] = []
@@ -59,8 +71,8 @@ def ours_three_branches(provider: str) -> Callable[[Reads], str]:
         flow.events.subscribe(lambda event: calls.append(event) if event.__class__ is ToolCallsReady else None)
         flow.events.subscribe(transcript.append)
         for read in reads:
-            source.on_next(read)
-        source.on_completed()
+            source.observer.on_next(read)
+        source.observer.on_completed()
         return "".join(text)
 
     return fan_out

@@ -142,7 +142,7 @@ class Lifted(Observable[B]):
     def _subscribe_core(
         self, observer: abc.ObserverBase[B], scheduler: abc.SchedulerBase | None = None
     ) -> abc.DisposableBase:
-        run = _Run(Chain([operator.make_stage() for operator in self.operators]), observer)
+        run = Run(Chain([operator.make_stage() for operator in self.operators]), observer)
         run.subscription = self.source.subscribe(
             run.on_next, run.on_error, run.on_completed, scheduler=scheduler
         )
@@ -151,8 +151,8 @@ class Lifted(Observable[B]):
         return Disposable(run.dispose)
 
 
-class _Run(Generic[B]):
-    """One subscription: its own stages, one observer."""
+class Run(Generic[B]):
+    """One subscription: its own stages, one observer. Whoever makes it sets ``subscription``."""
 
     __slots__ = ("chain", "observer", "stopped", "subscriber_fault", "subscription")
 
@@ -164,6 +164,7 @@ class _Run(Generic[B]):
         self.subscription: abc.DisposableBase | None = None
 
     def on_next(self, item: Any) -> None:
+        """The source gave an item."""
         if self.stopped:
             self.dispose()
             return
@@ -174,6 +175,7 @@ class _Run(Generic[B]):
             self._end_with_error(self.chain.error)
 
     def on_error(self, error: Exception) -> None:
+        """The source failed."""
         if error is self.subscriber_fault:
             self.subscriber_fault = None
             self.observer.on_error(error)
@@ -182,6 +184,7 @@ class _Run(Generic[B]):
             self._end_with_error(error)
 
     def on_completed(self) -> None:
+        """The source ended."""
         if self.stopped:
             return
         self._emit(self.chain.finish())
@@ -192,6 +195,7 @@ class _Run(Generic[B]):
             self.observer.on_completed()
 
     def dispose(self) -> None:
+        """Leave the source; nothing more is delivered."""
         self.stopped = True
         if self.subscription is not None:
             self.subscription.dispose()
@@ -214,6 +218,22 @@ class _Run(Generic[B]):
             return
         self.dispose()
         self.observer.on_error(error)  # type: ignore[arg-type]
+
+
+def fused(operators: Sequence[Any]) -> "Callable[[], Chain] | None":
+    """A maker of one chain for operators that are all lifted; None when one of them needs Rx.
+
+    >>> class Echo:
+    ...     def feed(self, item): return [item]
+    ...     def flush(self): return []
+    ...     def abort(self, error): return []
+    >>> fused([lift(Echo), lift(Echo)])().feed(1), fused([len])
+    ([1], None)
+    """
+    # Exactly this class: a timed operator needs the scheduler of a subscription.
+    if not all(type(operator) is Operator for operator in operators):
+        return None
+    return lambda: Chain([operator.make_stage() for operator in operators])
 
 
 class Operator(Generic[A, B]):

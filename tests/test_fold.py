@@ -69,7 +69,7 @@ def test_every_event_survives_its_json_form():
         ev.Notice("n"),
         ev.Raw(ev.Frame(data="{}")),
         ev.StreamFailed(ev.ErrorInfo("StreamTruncated", "cut"), ev.Response(text="x")),
-        ev.Stamped(3, 0.5, {"type": "Notice"}),
+        ev.Stamped(3, 0.5, ev.Notice("n")),
         ev.Sentence(0, "Hi.", 0, 3),
     ]
     for event in events:

@@ -3,11 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 from reactivex import Observable, abc
+from reactivex.disposable import Disposable
 
 from streamflow.events import Stamped
 from streamflow.flow.feed import Operators
 from streamflow.flow.policies import Policy
 from streamflow.flow.reader import BranchReader
+from streamflow.stage import Run, fused
 
 if TYPE_CHECKING:
     from streamflow.flow.flow import Flow
@@ -26,9 +28,14 @@ class Events(Observable[Any]):
         self, observer: abc.ObserverBase[Any], scheduler: abc.SchedulerBase | None = None
     ) -> abc.DisposableBase:
         if not self._operators:
-            return self._flow.attach(
-                lambda stamped: observer.on_next(stamped.event), observer.on_error, observer.on_completed, self._after
-            )
+            return self._flow.attach(observer.on_next, observer.on_error, observer.on_completed, self._after)
+        make_chain = fused(self._operators)
+        if make_chain is not None and self._after < 0:
+            run: Run[Any] = Run(make_chain(), observer)
+            run.subscription = self._flow.attach(run.on_next, run.on_error, run.on_completed)
+            if run.stopped:
+                run.subscription.dispose()
+            return Disposable(run.dispose)
         return _Piped(self._flow, self._operators, self._after, observer, scheduler).attach()
 
 
@@ -48,21 +55,20 @@ class _Piped:
         self._scheduler = scheduler
 
     def attach(self) -> abc.DisposableBase:
+        deliver = self._observer.on_next if self._after < 0 else self._deliver
         return self._piped.subscribe(
-            self._deliver, self._observer.on_error, self._observer.on_completed, scheduler=self._scheduler
+            deliver, self._observer.on_error, self._observer.on_completed, scheduler=self._scheduler
         )
 
     def _subscribe(self, observer: abc.ObserverBase[Any], scheduler: Any = None) -> abc.DisposableBase:
         if self._after < 0:
-            return self._flow.attach(
-                lambda stamped: observer.on_next(stamped.event), observer.on_error, observer.on_completed, -1
-            )
+            return self._flow.attach(observer.on_next, observer.on_error, observer.on_completed)
 
         def feed(stamped: Stamped) -> None:
             self._seen_before = stamped.seq <= self._after
             observer.on_next(stamped.event)
 
-        return self._flow.attach(feed, observer.on_error, observer.on_completed, -1)
+        return self._flow.attach(feed, observer.on_error, observer.on_completed, stamped=True)
 
     def _deliver(self, item: Any) -> None:
         if not self._seen_before:

@@ -9,7 +9,7 @@ from reactivex import Observable, abc
 from reactivex.disposable import Disposable, SingleAssignmentDisposable
 
 from streamflow.errors import StreamflowError, UsageError
-from streamflow.stage import Lifted
+from streamflow.stage import Lifted, Run, fused
 
 Operators = Sequence[Callable[[Observable[Any]], Observable[Any]]]
 
@@ -40,9 +40,18 @@ class Sink(Protocol):
 class Relay(Observable[Any]):
     """The place between a source and the common operators: it can tell them to stop."""
 
-    def __init__(self) -> None:
+    def __init__(self, operators: Operators) -> None:
         super().__init__()
-        self._observer: abc.ObserverBase[Any] | None = None
+        self._operators = operators
+        self._observer: Any = None
+
+    def connect(self, sink: Sink) -> None:
+        """Run the operators into a sink; as one loop where they are all ours."""
+        make_chain = fused(self._operators)
+        if make_chain is not None:
+            self._observer = Run(make_chain(), sink)  # type: ignore[arg-type]
+        else:
+            self.pipe(*self._operators).subscribe(sink.on_next, sink.on_error, sink.on_completed)
 
     def _subscribe_core(
         self, observer: abc.ObserverBase[Any], scheduler: abc.SchedulerBase | None = None
@@ -61,7 +70,7 @@ class Relay(Observable[Any]):
     def on_error(self, error: BaseException) -> None:
         """The source failed, or the flow was stopped."""
         if self._observer is not None:
-            self._observer.on_error(error)  # type: ignore[arg-type]
+            self._observer.on_error(error)
 
     def on_completed(self) -> None:
         """The source ended."""
@@ -82,14 +91,13 @@ class PushFeed:
             operators = (*source.operators, *operators)
             source = source.source
         self._source = source
-        self._operators = operators
-        self._relay = Relay()
+        self._relay = Relay(operators)
         self._subscription = SingleAssignmentDisposable()
 
     def start(self, sink: Sink, serialise: Callable[[Callable[[Any], None], Any], None]) -> None:
         """Subscribe; a synchronous source runs in here."""
         relay = self._relay
-        relay.pipe(*self._operators).subscribe(sink.on_next, sink.on_error, sink.on_completed)
+        relay.connect(sink)
         # Sources may emit from several threads, and from inside a subscriber: stages see one item at a time.
         self._subscription.disposable = self._source.subscribe(
             lambda item: serialise(relay.on_next, item),
@@ -114,8 +122,7 @@ class PullFeed:
 
     def __init__(self, source: AsyncIterable[Any], operators: Operators) -> None:
         self._source = source
-        self._operators = operators
-        self._relay = Relay()
+        self._relay = Relay(operators)
         self._task: asyncio.Task[None] | None = None
 
     def start(self, sink: Sink, serialise: Callable[[Callable[[Any], None], Any], None]) -> None:
@@ -127,7 +134,7 @@ class PullFeed:
                 "a flow over an async source needs a running event loop: start it, or subscribe, inside an async "
                 "function, for example under asyncio.run(main())"
             ) from None
-        self._relay.pipe(*self._operators).subscribe(sink.on_next, sink.on_error, sink.on_completed)
+        self._relay.connect(sink)
         self._task = loop.create_task(self._pump(sink, serialise), name="streamflow flow")
 
     async def _pump(self, sink: Sink, serialise: Callable[[Callable[[Any], None], Any], None]) -> None:

@@ -26,18 +26,19 @@ from streamflow.fold import Fold
 logger = logging.getLogger("streamflow")
 _trampoline = CurrentThreadScheduler.singleton()
 
-OnStamped = Callable[[Stamped], None]
+OnNext = Callable[[Any], None]
 
 
 class Subscriber:
-    """One subscription to the journal."""
+    """One subscription to the journal, for stamped items or for the plain events."""
 
-    __slots__ = ("on_completed", "on_error", "on_stamped", "over")
+    __slots__ = ("on_completed", "on_error", "on_next", "over", "stamped")
 
     def __init__(
-        self, on_stamped: OnStamped, on_error: Callable[[Any], None], on_completed: Callable[[], None]
+        self, on_next: OnNext, on_error: Callable[[Any], None], on_completed: Callable[[], None], stamped: bool
     ) -> None:
-        self.on_stamped = on_stamped
+        self.on_next = on_next
+        self.stamped = stamped
         self.on_error = on_error
         self.on_completed = on_completed
         self.over = False
@@ -130,7 +131,9 @@ class Flow:
         """The journal itself: `Stamped` items behind ``after``, each exactly once, then the live ones."""
         self.check_position(after)
         stamped: Observable[Stamped] = Observable(
-            lambda observer, _: self.attach(observer.on_next, observer.on_error, observer.on_completed, after)
+            lambda observer, _: self.attach(
+                observer.on_next, observer.on_error, observer.on_completed, after, stamped=True
+            )
         )
         return stamped.subscribe(on_next, on_error, on_completed)
 
@@ -151,7 +154,7 @@ class Flow:
         def wake(_: object = None) -> None:
             loop.call_soon_threadsafe(settle)
 
-        subscription = self.attach(lambda stamped: None, wake, wake, self.journal.next_seq - 1)
+        subscription = self.attach(lambda event: None, wake, wake, self.journal.next_seq - 1)
         try:
             await ended
         finally:
@@ -236,7 +239,7 @@ class Flow:
         for subscriber in self._subscribers:
             if not subscriber.over:
                 try:
-                    subscriber.on_stamped(stamped)
+                    subscriber.on_next(stamped if subscriber.stamped else event)
                 except Exception as fault:
                     self._detach(subscriber, fault)
 
@@ -281,11 +284,17 @@ class Flow:
             )
 
     def attach(
-        self, on_stamped: OnStamped, on_error: Callable[[Any], None], on_completed: Callable[[], None], after: int
+        self,
+        on_next: OnNext,
+        on_error: Callable[[Any], None],
+        on_completed: Callable[[], None],
+        after: int = -1,
+        *,
+        stamped: bool = False,
     ) -> abc.DisposableBase:
         """Give a subscriber everything behind ``after``, past and future, once and in order."""
         self.check_position(after)
-        subscriber = Subscriber(on_stamped, on_error, on_completed)
+        subscriber = Subscriber(on_next, on_error, on_completed, stamped)
         self._serial.run(self._join, (subscriber, after))
         if not self.started:
             self.start()
@@ -305,7 +314,7 @@ class Flow:
                 if subscriber.over:
                     break
                 try:
-                    subscriber.on_stamped(stamped)
+                    subscriber.on_next(stamped if subscriber.stamped else stamped.event)
                 except Exception as fault:
                     self._detach(subscriber, fault)
         if self.ended:

@@ -63,10 +63,12 @@ class MemoryJournal:
         now = self._clock()
         if self._origin is None:
             self._origin = now
-        stamped = Stamped(self._first + len(self._kept), now - self._origin, event)
-        self._kept.append(stamped)
-        self.bytes += weight(event)
-        if len(self._kept) > self.max_events or self.bytes > self.max_bytes:
+        kept = self._kept
+        count = len(kept)
+        stamped = Stamped(self._first + count, now - self._origin, event)
+        kept.append(stamped)
+        self.bytes += _OVERHEAD + len(event.text) if event.__class__ is Chunk else weight(event)
+        if count >= self.max_events or self.bytes > self.max_bytes:
             self._let_go()
         return stamped
 
