@@ -1,9 +1,11 @@
 """The operators. Each is an ordinary reactivex operator: ``source.pipe(sse_decode(), tool_accumulate())``."""
 
+from streamflow.operators._block_split import block_split
 from streamflow.operators._eventstream_decode import eventstream_decode
 from streamflow.operators._field_stream import field_stream
 from streamflow.operators._invocations import invocations
 from streamflow.operators._json_array_decode import json_array_decode
+from streamflow.operators._json_tool_split import json_tool_split
 from streamflow.operators._marker_filter import marker_filter
 from streamflow.operators._ndjson_decode import ndjson_decode
 from streamflow.operators._normalize_provider import normalize_provider
@@ -12,6 +14,7 @@ from streamflow.operators._redact import redact
 from streamflow.operators._reorder import reorder
 from streamflow.operators._segments import segments
 from streamflow.operators._sentence_segment import sentence_segment
+from streamflow.operators._sentinel_split import sentinel_split
 from streamflow.operators._sequence import sequence
 from streamflow.operators._smooth import smooth
 from streamflow.operators._speak import speak
@@ -26,10 +29,12 @@ from streamflow.operators._wire_decode import wire_decode
 from streamflow.operators._xml_block_split import xml_block_split
 
 __all__ = [
+    "block_split",
     "eventstream_decode",
     "field_stream",
     "invocations",
     "json_array_decode",
+    "json_tool_split",
     "marker_filter",
     "ndjson_decode",
     "normalize_provider",
@@ -38,6 +43,7 @@ __all__ = [
     "reorder",
     "segments",
     "sentence_segment",
+    "sentinel_split",
     "sequence",
     "smooth",
     "speak",

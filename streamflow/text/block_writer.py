@@ -143,9 +143,13 @@ class BlockWriter:
     def open_call(self, name: str, id: str | None, attributes: dict[str, Any] | None = None) -> OpenBlock:
         """Open a tool call: its name, then its id, as native calls have them."""
         block = self.open("tool_call", attributes)
+        self.name_call(block, name, id)
+        return block
+
+    def name_call(self, block: OpenBlock, name: str, id: str | None) -> None:
+        """Say the name and the id of a call that was opened before they were known."""
         block.made_id = not id
         self._name_call(block, name, id or self._make_id(block.index))
-        return block
 
     def _name_call(self, block: OpenBlock, name: str | None, id: str | None) -> None:
         if name:

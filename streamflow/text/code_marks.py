@@ -16,7 +16,8 @@ _LINE_END = re.compile(r"[\n\r]")
 _BLANKS = re.compile(r"[ \t]*")
 _RUN = {"`": re.compile("`*"), "~": re.compile("~*")}
 _FENCE_LENGTH = 3
-_LEAD_LENGTH = 4
+LEAD_LENGTH = 4
+"""How much of the visible text before a mark tells whether it stands where a fence may."""
 
 
 class CodeMarks:
@@ -46,11 +47,11 @@ class CodeMarks:
 
     def seen(self, text: str) -> None:
         """Remember the end of visible text that was passed on."""
-        self.tail = text[-_LEAD_LENGTH:] if len(text) >= _LEAD_LENGTH else (self.tail + text)[-_LEAD_LENGTH:]
+        self.tail = text[-LEAD_LENGTH:] if len(text) >= LEAD_LENGTH else (self.tail + text)[-LEAD_LENGTH:]
 
     def enter(self, text: str, place: int, before: str) -> None:
         """A backtick or tilde at ``place``; ``before`` is visible text in front of it in this piece."""
-        lead = before[-_LEAD_LENGTH:] if len(before) >= _LEAD_LENGTH else (self.tail + before)[-_LEAD_LENGTH:]
+        lead = before[-LEAD_LENGTH:] if len(before) >= LEAD_LENGTH else (self.tail + before)[-LEAD_LENGTH:]
         self._sign = text[place]
         self._fence = _LINE_LEAD.search(lead) is not None
         self._count = 0

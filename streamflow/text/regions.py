@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 from streamflow.text.block_writer import BlockWriter
-from streamflow.text.code_marks import SIGNS, CodeMarks
+from streamflow.text.code_marks import LEAD_LENGTH, SIGNS, CodeMarks
 from streamflow.text.holdback import Candidate
 
 
@@ -105,7 +105,7 @@ class Prose:
             limit = len(text) if which < 0 else found[which].start
             if code is not None and (sign := _CODE.search(text, place, limit)) is not None:
                 place = sign.start()
-                code.enter(text, place, text[start:place][-4:])
+                code.enter(text, place, text[max(start, place - LEAD_LENGTH) : place])
                 continue
             self._say(text, start, limit)
             if which < 0:

@@ -6,10 +6,12 @@ from typing import Any
 
 from streamflow.text.argument_values import is_streamed, json_name, json_value, quoted
 from streamflow.text.block_writer import BlockWriter, OpenBlock
+from streamflow.text.channels import ChannelDetector
 from streamflow.text.code_marks import CodeMarks
 from streamflow.text.holdback import CLOSE, EMPTY, LITERAL, OPEN, Candidate, Found
 from streamflow.text.regions import OVER, Detector, Prose, Region, Source, Step
 from streamflow.text.tag_reader import Place, TagReader
+from streamflow.text.tagged_json import TaggedJsonCall
 from streamflow.text.tags import Tag
 
 RAW_MARKERS = {"__START_CONTENT__": "__END_CONTENT__", "__START_PATCH__": "__END_PATCH__"}
@@ -66,7 +68,7 @@ class XmlDetector:
         return Result(self._writer, self._reader.content(tag, found.name), tag, found).begun(text)
 
     def _json(self, tag: Tag, found: Found, text: str) -> Step:
-        raise NotImplementedError
+        return TaggedJsonCall(self._writer, self._reader.content(tag, found.name), found).begun(text)
 
 
 _ROLES: dict[str, Callable[[XmlDetector, Tag, Found, str], Step]] = {
@@ -83,7 +85,8 @@ def xml_detectors(reader: TagReader) -> Callable[[BlockWriter, CodeMarks | None]
     """What finds the tags of these tables, for one stream."""
 
     def make(writer: BlockWriter, code: CodeMarks | None) -> list[Detector]:
-        return [XmlDetector(writer, reader, code)] if reader.has_tags else []
+        detectors: list[Detector] = [XmlDetector(writer, reader, code)] if reader.has_tags else []
+        return [*detectors, ChannelDetector(writer, reader.max_tag)] if reader.has_channels else detectors
 
     return make
 
