@@ -1,7 +1,10 @@
 """Tools for testing: a fake provider, ways to cut bytes, virtual time, the grammar of a stream as an assertion."""
 
+from streamflow.testing import cuts
 from streamflow.testing.asks import Ask
 from streamflow.testing.connections import Connection, Received
+from streamflow.testing.cuts import assert_cut_invariant
+from streamflow.testing.grammar import assert_grammar
 from streamflow.testing.script import (
     Answer,
     Bytes,
@@ -28,7 +31,8 @@ from streamflow.testing.script import (
 )
 from streamflow.testing.server import FakeProvider
 from streamflow.testing.simulator import Simulator
-from streamflow.testing.wires import encode, encode_error, encode_whole
+from streamflow.testing.virtual_time import VirtualLoop, run_virtually
+from streamflow.testing.wires import asked, encode, encode_error, encode_whole
 
 __all__ = [
     "Answer",
@@ -56,9 +60,15 @@ __all__ = [
     "Thinking",
     "Tokens",
     "ToolUse",
+    "VirtualLoop",
+    "asked",
+    "assert_cut_invariant",
+    "assert_grammar",
+    "cuts",
     "encode",
     "encode_error",
     "encode_whole",
     "gzip_bomb",
     "redirect",
+    "run_virtually",
 ]

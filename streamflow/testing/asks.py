@@ -1,5 +1,6 @@
 """What was asked: a request of any dialect, read as far as an answer depends on it."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +8,8 @@ import msgspec
 
 _TOOL_RESULT_PARTS = frozenset(("tool_result", "toolResult", "functionResponse", "function_result", "tool-result"))
 _TOOL_ROLES = frozenset(("tool", "function"))
+_OWN_ROLES = frozenset(("assistant", "model"))
+_IN_LOG = re.compile(r"^[^\n:]{1,60}: (sim:[^\n]*?)(?:<\|eot\|>)?$", re.M)
 _TOOL_ITEMS = frozenset(("function_call_output", "custom_tool_call_output", "function_result"))
 
 
@@ -77,9 +80,15 @@ def _read_messages(messages: Any) -> tuple[str, bool]:
         return messages, False
     if isinstance(messages, dict):
         messages = [messages]
-    for message in reversed(messages):
+    for place, message in enumerate(reversed(messages)):
         if isinstance(message, str):
             return message, False
+        if (
+            place == 0
+            and message.get("role") in _OWN_ROLES
+            and (said := _logged(_content_text(message.get("content"))))
+        ):
+            return said, False
         if message.get("type") in _TOOL_ITEMS or message.get("role") in _TOOL_ROLES:
             return "", True
         content = message.get("content", message.get("parts"))
@@ -109,8 +118,15 @@ def _has_result(content: Any) -> bool:
     )
 
 
+def _logged(text: str) -> str:
+    """The last command in a conversation that is written as a log of participants, for a model to go on with."""
+    commands = _IN_LOG.findall(text)
+    return commands[-1] if commands else ""
+
+
 def _read_prompt(prompt: Any) -> tuple[str, bool]:
-    return (prompt if isinstance(prompt, str) else "\n".join(map(str, prompt))), False
+    text = prompt if isinstance(prompt, str) else "\n".join(map(str, prompt))
+    return _logged(text) or text, False
 
 
 def _read_outputs(outputs: Any) -> tuple[str, bool]:
