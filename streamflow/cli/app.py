@@ -7,6 +7,7 @@ import typer
 from streamflow.cli.decode import decode
 from streamflow.cli.demo import demo
 from streamflow.cli.simulate import simulate
+from streamflow.cli.speak import speak
 from streamflow.errors import StreamflowError, UsageError
 
 app = typer.Typer(
@@ -28,6 +29,7 @@ def _root() -> None:
 app.command()(decode)
 app.command()(demo)
 app.command()(simulate)
+app.command()(speak)
 
 EXIT_USAGE = 2
 EXIT_FAILED = 3
