@@ -171,7 +171,8 @@ def pass_through(subject: Subject, source: Source, rng: random.Random) -> None:
     for item, step in zip(with_facts, outcome.steps, strict=False):
         for fact in facts:
             if item is fact:
-                assert sum(_is_fact(one, fact) for one in step) == 1, f"{fact} did not pass at once: {brief(step)}"
+                # Alone: text that is held may be torn in the middle of a tag.
+                assert [_is_fact(one, fact) for one in step] == [True], f"{fact} did not pass alone: {brief(step)}"
     rest = [item for item in outcome.items if not any(_is_fact(item, fact) for fact in facts)]
     got, expected = [*_without_facts(normal(rest)), outcome.fault], _without_facts(_compared(plain))
     assert got == expected, f"changed by facts: {_difference(expected, got)}\n  pieces: {brief(with_facts)[:1500]}"
@@ -260,7 +261,8 @@ def ends(subject: Subject, source: Source, rng: random.Random) -> None:
             completes = [item for item in tail if isinstance(item, BlockComplete)]
             # A block that is shown again as text, by the user's own policy, was reported as incomplete before.
             told = {text for item in completes if item.incomplete for text in (item.content, item.raw)}
-            wrong = [item for item in completes if not item.incomplete and item.content not in told]
+            wrong = [item for item in completes[-1:] if item.kind == "text" and not item.incomplete]
+            wrong = [item for item in wrong if item.content not in told]
             assert not wrong, f"closed by the cut and not incomplete: {brief(wrong)}"
 
 

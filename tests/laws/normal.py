@@ -60,7 +60,21 @@ def _plain(items: list[Any]) -> list[Any]:
 
 
 def normal(items: list[Any]) -> list[Any]:
-    """Adjacent pieces of the same thing joined: nobody may depend on where they were cut."""
+    """Adjacent pieces of the same thing joined: nobody may depend on where they were cut.
+
+    What is said beside the chunks of a call comes once for each of them, so it is compared apart from them.
+    """
+    beside = [item for item in items if type(item).__name__ in BESIDE]
+    if not beside:
+        return _merged(items)
+    beside.sort(key=lambda item: (type(item).__name__, item.index))
+    return [*_merged([item for item in items if type(item).__name__ not in BESIDE]), *_merged(beside)]
+
+
+BESIDE = ("Field", "PartialArguments")
+
+
+def _merged(items: list[Any]) -> list[Any]:
     out: list[Any] = []
     for item in items:
         joined = _joined(out[-1], item) if out and type(out[-1]) is type(item) else None
@@ -86,7 +100,11 @@ def _joined(last: Any, item: Any) -> Any:
     if isinstance(item, Spoken):
         return Spoken(last.text + item.text, last.start, item.end)
     if type(item).__name__ == "Field":
-        if last.final or (last.tool_id, last.name) != (item.tool_id, item.name):
+        if last.final or (last.index, last.values) != (item.index, item.values):
+            return None
+        return msgspec.structs.replace(item, text=last.text + item.text)
+    if type(item).__name__ == "PartialArguments":
+        if (last.index, last.path) != (item.index, item.path) or last.text is None or item.text is None:
             return None
         return msgspec.structs.replace(item, text=last.text + item.text)
     return None

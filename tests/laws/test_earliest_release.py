@@ -7,6 +7,7 @@ horizon to show every way in which a held tail can still become structure.
 
 import itertools
 import os
+import re
 from typing import Any, NamedTuple
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from streamflow import operators as ops
 from streamflow.events import BlockComplete, BlockStart, Chunk
 from streamflow.stage import lift
+from streamflow.text.tags import Tag
 from tests.laws.normal import drive
 
 DEEP = int(os.environ.get("STREAMFLOW_FUZZ", "0")) > 2000
@@ -27,24 +29,36 @@ class Case(NamedTuple):
     alphabet: str
     length: int
     horizon: int
+    marker: str = r"(?!)"  # what leaves whole, in a chunk of its own
+    before: str = ""  # what all texts begin with
 
 
+T, U = Tag("t"), Tag("tu")
 CASES = [
     Case("stop_sequences", lambda: ops.stop_sequences(["aba", "bb"]), "abc", 5, 3),
     Case("stop_sequences", lambda: ops.stop_sequences(["aab", "aac"]), "abc", 5, 3),
     Case("redact", lambda: ops.redact(["aba", "bc"]), "abc", 5, 3),
     Case("redact", lambda: ops.redact(["ab[cd]"], ""), "abcd", 4, 3),
     Case("marker_filter", lambda: ops.marker_filter(), "<｜x>", 4, 4),
+    Case("tag_holdback", lambda: ops.tag_holdback(["t"]), "<t/> ", 4, 3, r"<t(\s[^<>]*)?/?>|</t\s*>"),
+    Case("tag_holdback", lambda: ops.tag_holdback(["t"]), " ='/>", 4, 2, r"</?t(\s[^>']*('[^']*'[^>']*)*)?/?>", "x<t"),
+    Case("tag_holdback", lambda: ops.tag_holdback(["|ab", "|b|"]), "|ab", 5, 3, r"\|ab|\|b\|"),
+    Case("xml_block_split", lambda: ops.xml_block_split(tables=(T,), code="ignore"), "<t/>", 4, 3),
+    Case("xml_block_split", lambda: ops.xml_block_split(tables=(T, U), code="ignore"), "<tu/>", 3, 3),
+    Case("xml_block_split", lambda: ops.xml_block_split(tables=(T,), code="ignore"), " ='/>", 4, 2, before="x<t"),
+    Case("xml_block_split", lambda: ops.xml_block_split(tables=(T,)), "<t>`/", 3, 3),
+    Case("xml_block_split", lambda: ops.xml_block_split(tables=(T,)), "<t>`\n", 3, 3, before="``"),
+    Case("xml_block_split", lambda: ops.xml_block_split(tables=(Tag("[T]", kind="t", close="[/]"),)), "[T]/", 4, 3),
 ]
 PRESENT = [case for case in CASES if case.name in ops.__all__]
 
 
-def tokens(items: list[Any]) -> list[Any]:
+def tokens(items: list[Any], marker: str) -> list[Any]:
     """What came out, character by character, so that the size of chunks does not matter."""
     out: list[Any] = []
     for item in items:
         if isinstance(item, str):
-            out += item
+            out += [item] if re.fullmatch(marker, item) else list(item)
         elif isinstance(item, Chunk):
             out += [(item.index, item.kind, item.visible, item.part, character) for character in item.text]
         elif isinstance(item, BlockStart):
@@ -67,19 +81,20 @@ def common(one: list[Any], other: list[Any]) -> list[Any]:
 @pytest.mark.parametrize("case", PRESENT, ids=lambda case: f"{case.name}-{case.alphabet}")
 def test_what_is_out_is_what_is_certain(case):
     operator = case.make()
-    longest = case.length + case.horizon + (1 if DEEP else 0)
+    length = case.length + (1 if DEEP else 0)
+    longest = length + case.horizon
     certain: dict[str, list[Any]] = {}
     for size in range(longest, -1, -1):
         for characters in itertools.product(case.alphabet, repeat=size):
-            text = "".join(characters)
+            text = case.before + "".join(characters)
             outcome = drive([operator], [text] if text else [])
-            agreed = tokens(outcome.items)
+            agreed = tokens(outcome.items, case.marker)
             if size < longest:
                 for character in case.alphabet:
                     agreed = common(agreed, certain.pop(text + character))
             certain[text] = agreed
-            if size <= case.length:
-                out = tokens([item for step in outcome.steps for item in step])
+            if size <= length:
+                out = tokens([item for step in outcome.steps for item in step], case.marker)
                 assert out == agreed, f"after {text!r}: out {out}, certain {agreed}"
 
 
