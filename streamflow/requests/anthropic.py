@@ -26,6 +26,7 @@ from streamflow.requests.draft import (
     loaded_json,
     place_options,
     unsigned_thinking,
+    without_blank_texts,
 )
 from streamflow.requests.tool_definitions import ToolDefinition, written_tools
 
@@ -82,7 +83,7 @@ def _messages(draft: Draft) -> list[dict[str, Any]]:
         content = [] if role == "assistant" else pictures
         if role == "user":
             pictures = []
-        for block in message.content:
+        for block in without_blank_texts(message.content):
             if isinstance(block, GeneratedImageBlock):
                 picture = image_of(block)
                 if picture is not None:

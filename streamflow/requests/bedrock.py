@@ -24,6 +24,7 @@ from streamflow.requests.draft import (
     joined_text,
     place_options,
     unsigned_thinking,
+    without_blank_texts,
 )
 from streamflow.requests.tool_definitions import ToolDefinition, written_tools
 
@@ -75,7 +76,7 @@ def _messages(draft: Draft) -> list[dict[str, Any]]:
         content: list[dict[str, Any]] = []
         if role == "user":
             content, pictures = pictures, []
-        for block in message.content:
+        for block in without_blank_texts(message.content):
             written = _write(draft, own, block)
             if written is None:
                 continue

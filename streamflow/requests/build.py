@@ -23,7 +23,7 @@ from streamflow.requests import (
 )
 from streamflow.requests.draft import Draft, merge
 from streamflow.requests.endpoints import ENDPOINTS, Endpoint, endpoint, url_of
-from streamflow.requests.history import refuse_open_calls, without_last_thoughts
+from streamflow.requests.history import in_call_order, refuse_open_calls, without_last_thoughts
 from streamflow.requests.messages import Message, as_messages
 from streamflow.requests.prefill import OPTION_NAMES, prefill
 from streamflow.requests.request import Request
@@ -92,7 +92,7 @@ def build_request(
         raise UsageError(f"{provider} needs a model: pass model=.", provider=provider)
     if stream and not row.supports_streaming:
         raise UsageError(f"{provider} does not stream: pass stream=False.", provider=provider)
-    said = [without_last_thoughts(message) for message in as_messages(messages)]
+    said = in_call_order(without_last_thoughts(message) for message in as_messages(messages))
     if system is not None:
         said = [Message.system(system), *said]
     refuse_open_calls(said, provider)

@@ -145,6 +145,28 @@ def joined_text(blocks: Iterable[Block]) -> str:
     return "\n\n".join(block.text for block in blocks if isinstance(block, TextBlock) and block.text)
 
 
+def without_blank_texts(blocks: Iterable[Block]) -> list[Block]:
+    """The blocks, with white space that stands alone moved to the text before or after it: Claude refuses such blocks.
+
+    >>> [block.text for block in without_blank_texts([TextBlock(text="a"), TextBlock(text=" "), TextBlock(text="b")])]
+    ['a ', 'b']
+    """
+    out: list[Block] = []
+    held = ""
+    for block in blocks:
+        if not isinstance(block, TextBlock):
+            out.append(block)
+            held = ""
+        elif block.text.strip():
+            out.append(block.model_copy(update={"text": held + block.text}) if held else block)
+            held = ""
+        elif out and isinstance(out[-1], TextBlock):
+            out[-1] = out[-1].model_copy(update={"text": out[-1].text + block.text})
+        else:
+            held += block.text
+    return out
+
+
 def place(body: dict[str, Any], path: str, value: Any) -> None:
     """Set a value at a dotted path.
 

@@ -304,12 +304,37 @@ def answer_open_calls(messages: Iterable[Message], text: str = INTERRUPTED) -> l
         out.append(message)
         if position in missing:
             content: list[Any] = [
-                ToolResultBlock(
-                    tool_id=call.id, tool_name=call.name, content=text, is_error=True, custom=call.custom
-                )
+                ToolResultBlock(tool_id=call.id, tool_name=call.name, content=text, is_error=True, custom=call.custom)
                 for call in missing[position]
             ]
             out.append(Message(role="tool", content=content))
+    return in_call_order(out) if missing else out
+
+
+def in_call_order(messages: Iterable[Message]) -> list[Message]:
+    """The same messages, the results after each message with calls gathered in one, in the order of the calls.
+
+    Tools end in any order, but where a provider gives no ids the order is all that tells their results apart.
+
+    >>> called = Message.assistant([ToolCallBlock(id="a", name="f"), ToolCallBlock(id="b", name="f")])
+    >>> made = in_call_order([called, Message.tool_result("b", "2"), Message.tool_result("a", "1")])
+    >>> [result.tool_id for result in made[1].tool_results]
+    ['a', 'b']
+    """
+    out: list[Message] = []
+    places: dict[str, int] = {}
+    for message in messages:
+        if message.role != "tool":
+            places = {call.id: place for place, call in enumerate(message.tool_calls)}
+            out.append(message)
+            continue
+        content = list(message.content)
+        if out and out[-1].role == "tool":
+            content = [*out.pop().content, *content]
+        content.sort(
+            key=lambda block: places.get(block.tool_id, len(places)) if isinstance(block, ToolResultBlock) else -1
+        )
+        out.append(message.model_copy(update={"content": content}))
     return out
 
 

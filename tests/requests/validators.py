@@ -67,7 +67,8 @@ def _ids(turn: dict[str, Any], kind: str, field: str) -> list[str]:
 
 
 _ANTHROPIC_USER = {"text", "image", "document", "tool_result"}
-_ANTHROPIC_MODEL = {"text", "thinking", "redacted_thinking", "tool_use", "server_tool_use", "web_search_tool_result"}
+_ANTHROPIC_MODEL = {"text", "thinking", "redacted_thinking", "tool_use", "server_tool_use", "mcp_tool_use"}
+_ANTHROPIC_MODEL |= {"compaction", "container_upload", "fallback"}
 
 
 def _anthropic_content(turn: dict[str, Any]) -> None:
@@ -75,11 +76,21 @@ def _anthropic_content(turn: dict[str, Any]) -> None:
     assert turn["content"], "empty content"
     is_user = turn["role"] == "user"
     kinds = [block["type"] for block in turn["content"]]
-    assert set(kinds) <= (_ANTHROPIC_USER if is_user else _ANTHROPIC_MODEL), kinds
+    known = _ANTHROPIC_USER if is_user else _ANTHROPIC_MODEL | {kind for kind in kinds if kind.endswith("_tool_result")}
+    assert set(kinds) <= known, kinds
+    if not is_user:
+        answered = {block["tool_use_id"] for block in turn["content"] if block["type"].endswith("_tool_result")}
+        assert answered <= {block["id"] for block in turn["content"] if block["type"].endswith("_tool_use")}
     assert kinds == sorted(kinds, key=lambda kind: kind != "tool_result"), "results must come first"
     assert kinds[-1] not in ("thinking", "redacted_thinking"), "the last block is a thought"
     for block in turn["content"]:
-        _ANTHROPIC[block["type"]](block)
+        _ANTHROPIC.get(block["type"], _anthropic_served)(block)
+
+
+def _anthropic_served(block: dict[str, Any]) -> None:
+    if block["type"].endswith("_tool_result"):
+        only(block, "type tool_use_id content", "caller is_error")
+        assert block["content"] is not None
 
 
 def _anthropic_text(block: dict[str, Any]) -> None:
@@ -128,8 +139,8 @@ _ANTHROPIC: dict[str, Callable[[dict[str, Any]], None]] = {
     "document": _anthropic_media,
     "tool_use": _anthropic_use,
     "server_tool_use": _anthropic_use,
+    "mcp_tool_use": lambda block: only(block, "type id name input server_name", "caller"),
     "tool_result": _anthropic_result,
-    "web_search_tool_result": lambda block: only(block, "type tool_use_id content", "caller"),
     "thinking": _anthropic_thinking,
     "redacted_thinking": _anthropic_redacted,
 }
