@@ -13,6 +13,7 @@ from streamflow import errors, events, operators
 from streamflow.audio import AudioSegment
 from streamflow.blobs import BlobStore, MemoryBlobStore, restore_from_storage, sanitize_for_storage
 from streamflow.bridge import aiter  # noqa: A004  the contract names it so
+from streamflow.callbacks import subscribe
 from streamflow.encoding import from_json, to_json
 from streamflow.errors import (
     LimitExceeded,
@@ -175,6 +176,7 @@ __all__ = [
     "restore_from_storage",
     "run",
     "sanitize_for_storage",
+    "subscribe",
     "telemetry",
     "to_json",
     "unbounded",
