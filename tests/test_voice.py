@@ -13,8 +13,8 @@ from streamflow.audio import AudioSegment
 from streamflow.events import BlockComplete, BlockStart, Chunk, Notice, Sentence, StreamCompleted, StreamStart
 from streamflow.operators import sentence_segment, speak, speakable, visible_filter
 from streamflow.sinks.player import Player
+from streamflow.testing.virtual_time import run_virtually
 from streamflow.text.spoken import Spoken
-from tests.support.virtual_time import run_virtually
 from tests.support.voices import Voice
 
 ANSWER = """# Bread

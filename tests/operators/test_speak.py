@@ -14,8 +14,8 @@ from streamflow.audio import AudioSegment
 from streamflow.errors import UsageError
 from streamflow.events import Notice, Retrying, Sentence, StreamCompleted, StreamStart, Usage
 from streamflow.operators import speak
+from streamflow.testing.virtual_time import run_virtually
 from streamflow.text.spoken import Spoken
-from tests.support.virtual_time import run_virtually
 from tests.support.voices import SECONDS_PER_CHARACTER, Voice, tone
 
 

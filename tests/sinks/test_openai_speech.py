@@ -10,6 +10,7 @@ from streamflow.audio import read_wave
 from streamflow.errors import ProviderError, TransportError, UsageError
 from streamflow.operators import speak
 from streamflow.sinks.openai_speech import OpenAISpeech
+from streamflow.testing import FakeProvider
 from tests.support.voices import tone
 
 
@@ -84,3 +85,11 @@ def test_a_missing_key_is_told(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
         OpenAISpeech()
+
+
+async def test_the_fake_provider_is_such_a_server():
+    async with FakeProvider() as fake:
+        voice = OpenAISpeech("tts", "alloy", base_url=fake.base_url("openai"), api_key="sk-test-secret")
+        sound = read_wave(await voice.synthesize("Good morning to all of you."))
+    assert sound.duration_s > 0.2
+    assert any(sound.pcm)

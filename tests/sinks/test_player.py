@@ -13,7 +13,7 @@ from streamflow.errors import UsageError
 from streamflow.events import Chunk, Notice, Sentence
 from streamflow.operators import speak
 from streamflow.sinks.player import PlaybackState, Player
-from tests.support.virtual_time import run_virtually
+from streamflow.testing.virtual_time import run_virtually
 from tests.support.voices import RATE, SECONDS_PER_CHARACTER, Voice, tone
 
 FIRST = ["One **fine** day. ", "We saw three [birds](https://example.org/b). ", "They sang."]
