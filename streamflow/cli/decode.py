@@ -10,14 +10,25 @@ import typer
 
 from streamflow.encoding import to_json
 from streamflow.errors import UsageError
-from streamflow.events import Chunk, StreamFailed
+from streamflow.events import Chunk, Sentence, StreamFailed
 from streamflow.fold import Fold
-from streamflow.operators import normalize_provider, segments, tool_accumulate, wire_decode
+from streamflow.operators import (
+    block_split,
+    json_tool_split,
+    normalize_provider,
+    segments,
+    sentence_segment,
+    sentinel_split,
+    tool_accumulate,
+    wire_decode,
+)
 from streamflow.stage import Chain, Operator
+from streamflow.text.json_calls import PROFILES
 from streamflow.text.segment_events import SegmentContent, SegmentEnd, SegmentStart
 
 READ_BYTES = 65536
-_EMIT_HELP = "JSON lines of events or of segments, one response object, or the text."
+_EMIT_HELP = "JSON lines of events, sentences or segments; one response object; or the text."
+_BLOCKS_HELP = "Take out what the model wrote into its text: tags, sentinels or JSON calls."
 
 
 class Emit(StrEnum):
@@ -26,7 +37,17 @@ class Emit(StrEnum):
     events = "events"
     response = "response"
     text = "text"
+    sentences = "sentences"
     segments = "segments"
+
+
+class Blocks(StrEnum):
+    """How structure is written in the text."""
+
+    none = "none"
+    xml = "xml"
+    sentinel = "sentinel"
+    json = "json"
 
 
 class Framing(StrEnum):
@@ -43,11 +64,12 @@ def decode(
     provider: Annotated[str, typer.Argument(help="Whose stream it is: openai, anthropic, gemini, bedrock, ...")],
     file: Annotated[str, typer.Argument(help="A file with the body of the response; - is standard input.")] = "-",
     framing: Annotated[Framing, typer.Option(help="How the bytes are framed.")] = Framing.auto,
+    blocks: Annotated[Blocks, typer.Option(help=_BLOCKS_HELP)] = Blocks.none,
     cut: Annotated[int, typer.Option(help="Feed N bytes at a time (0: as they come).", min=0)] = 0,
     emit: Annotated[Emit, typer.Option(help=_EMIT_HELP)] = Emit.events,
     on_bad_frame: Annotated[str, typer.Option(help="error, or skip: go on without a broken frame.")] = "error",
 ) -> None:
-    """Turn a provider's bytes into events, the whole response, or the visible text.
+    """Turn a provider's bytes into events, the whole response, the visible text, its sentences, or segments.
 
     Exit code 0: the stream is complete. 3: it failed or was cut (the error is the last line). 2: wrong usage.
 
@@ -56,10 +78,13 @@ def decode(
       curl -N https://api.example/v1/messages ... | streamflow decode anthropic
 
       streamflow decode gemini answer.json --emit text
+
+      streamflow decode openai answer.sse --blocks xml --emit segments
     """
     operators: list[Operator[Any, Any]] = [
         wire_decode(provider, framing=framing.value),
         normalize_provider(provider, on_bad_frame=on_bad_frame),
+        *_SPLITTERS[blocks](provider),
         tool_accumulate(),
         *_VIEWS.get(emit, ()),
     ]
@@ -123,9 +148,17 @@ class _Events:
 class _Segments(_Events):
     """One JSON line for each segment event; of all others only the error."""
 
+    shown: tuple[type, ...] = (SegmentStart, SegmentContent, SegmentEnd, StreamFailed)
+
     def show(self, event: Any) -> None:
-        if isinstance(event, SegmentStart | SegmentContent | SegmentEnd | StreamFailed):
+        if isinstance(event, self.shown):
             super().show(event)
+
+
+class _Sentences(_Segments):
+    """One JSON line for each sentence; of all other events only the error."""
+
+    shown = (Sentence, StreamFailed)
 
 
 class _Response:
@@ -170,5 +203,16 @@ _PRINTERS: dict[Emit, Callable[[BinaryIO], Any]] = {
     Emit.response: _Response,
     Emit.text: _Text,
     Emit.segments: _Segments,
+    Emit.sentences: _Sentences,
 }
-_VIEWS: dict[Emit, tuple[Operator[Any, Any], ...]] = {Emit.segments: (segments(),)}
+# JSON calls are written as each vendor taught its models.
+_SPLITTERS: dict[Blocks, Callable[[str], list[Operator[Any, Any]]]] = {
+    Blocks.none: lambda provider: [],
+    Blocks.xml: lambda provider: [block_split(["xml"])],
+    Blocks.sentinel: lambda provider: [sentinel_split()],
+    Blocks.json: lambda provider: [json_tool_split(provider if provider in PROFILES else "default")],
+}
+_VIEWS: dict[Emit, tuple[Operator[Any, Any], ...]] = {
+    Emit.segments: (segments(),),
+    Emit.sentences: (sentence_segment(),),
+}

@@ -68,7 +68,45 @@ def test_segments_are_json_lines_of_their_own_schema():
         ]
 
 
-@pytest.mark.parametrize("emit", ["events", "response", "text", "segments"])
+def said(text):
+    chunk = {"id": "1", "choices": [{"delta": {"content": text}, "finish_reason": "stop"}]}
+    return b"data: " + json.dumps(chunk).encode() + b"\n\ndata: [DONE]\n\n"
+
+
+@pytest.mark.parametrize(
+    ("blocks", "text"),
+    [
+        ("xml", "Hi <run_bash>ls</run_bash>there"),
+        ("sentinel", 'Hi [[SEG_START {"type":"run_bash"}]]ls[[SEG_END]]there'),
+        ("json", 'Hi {"tool": {"function": "run_bash", "parameters": {"command": "ls"}}}there'),
+    ],
+)
+def test_blocks_are_taken_out_of_the_text(blocks, text):
+    run = [sys.executable, "-m", "streamflow", "decode", "openai", "--blocks", blocks, "--emit"]
+    text_out = subprocess.run([*run, "text"], input=said(text), capture_output=True, cwd=ROOT, timeout=60)
+    assert (text_out.stdout, text_out.returncode) == (b"Hi there", 0)
+    out = subprocess.run([*run, "segments"], input=said(text), capture_output=True, cwd=ROOT, timeout=60).stdout
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row["segment_type"] for row in rows if "segment_type" in row] == ["text", "run_bash", "text"]
+    assert [row["payload"]["delta"] for row in rows if row["type"] == "SEGMENT_CONTENT"] == ["Hi ", "ls", "there"]
+
+
+def test_without_blocks_the_text_is_as_it_came():
+    done = streamflow("decode", "openai", "--emit", "text", stdin=said("Hi <run_bash>ls</run_bash>"))
+    assert done.stdout == b"Hi <run_bash>ls</run_bash>"
+
+
+def test_sentences_are_json_lines():
+    done = streamflow("decode", "openai", "--emit", "sentences", stdin=said("Hello there. How is Dr. Who?"))
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(row["type"], row["index"], row["text"].strip()) for row in rows] == [
+        ("Sentence", 0, "Hello there."),
+        ("Sentence", 1, "How is Dr. Who?"),
+    ]
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("emit", ["events", "response", "text", "segments", "sentences"])
 def test_a_cut_stream_exits_with_3_and_says_so(emit):
     done = streamflow("decode", "openai", "--emit", emit, stdin=WIRE[:70])
     assert done.returncode == 3
@@ -92,6 +130,7 @@ def test_a_file_is_read(tmp_path):
         (("decode", "opneai"), "openai"),
         (("decode", "openai", "/no/such/file"), "cannot read"),
         (("decode", "openai", "--emit", "nonsense"), "events"),
+        (("decode", "openai", "--blocks", "nonsense"), "sentinel"),
         (("decode", "openai", "--framing", "xml"), "json_array"),
         (("decode", "openai", "--cut", "-1"), "cut"),
         (("decode",), "provider"),
