@@ -48,7 +48,6 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     final_endings: tuple[str, ...] = ()
     common: frozenset[str] = frozenset()
     letters: frozenset[str] = frozenset()
-    reversed_quotes: bool = False
     vowelless: bool = True
 
     def behaviour(self, word: str) -> str:
@@ -59,7 +58,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """
         table = self.abbreviations
         found = table.get(word)
-        if found is None:
+        if found is None and len(word) > 1:
             found = table.get(word.lower()) or (table.get(word.capitalize()) if word.isupper() else None)
         if found is None and self.suffixes and word.endswith(self.suffixes):
             found = "number"

@@ -10,12 +10,16 @@ from streamflow.text.scripts import script_of
 
 _WORDS = re.compile(r"[^\W\d_]+")
 # Votes are halved when so many have come, so that a text may change its language.
-_MEMORY = 60
+_MEMORY = 30
 # A letter that only some languages use says more than a small word that several share.
 _LETTER_VOTES = 2
-# So many votes leave little doubt.
+# So many votes leave little doubt; so many speak for a language at all.
 _SURE = 3
-_DEFAULT = "en"
+_LIKELY = 1
+# So many words before a mark are enough to tell.
+_WORDS_READ = 16
+# The language of a script when little speaks for any.
+_DEFAULTS = {"Latin": "en", "Cyrillic": "ru", "Arabic": "ar", "Devanagari": "hi"}
 
 
 @cache
@@ -38,17 +42,22 @@ def _telling(script: str) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[s
 
 @cache
 def _unsure(code: str) -> Language:
-    """Give a language with the titles of its neighbours ("Srta. Ledesma"), for as long as little speaks for it."""
+    """Give a language with what is plain in its neighbours ("Srta. Ledesma", "pag. 12", "3. Oktober")."""
     likely = language(code)
     neighbours = _languages_of(likely.script)
     ordinary = {word for known in neighbours for word in (*known.common, *map(str.lower, known.starters))}
-    titles = {
-        word[0].upper() + word[1:]: "title"
-        for known in neighbours
-        for word, behaviour in known.abbreviations.items()
-        if behaviour == "title" and len(word) > 1 and word.lower() not in ordinary
-    }
-    return msgspec.structs.replace(likely, abbreviations=titles | likely.abbreviations)
+    lent: dict[str, str] = {}
+    for known in neighbours:
+        for word, behaviour in known.abbreviations.items():
+            if len(word) < 2 or word.lower() in ordinary:
+                continue
+            if behaviour == "number":
+                lent[word] = behaviour
+            elif behaviour == "title":
+                # Among Latin letters a small word is too often a word of another language.
+                lent[word[0].upper() + word[1:] if likely.script == "Latin" else word] = behaviour
+    months = frozenset[str]().union(*(known.ordinal_after for known in neighbours))
+    return msgspec.structs.replace(likely, abbreviations=lent | likely.abbreviations, ordinal_after=months)
 
 
 class LanguageGuess:
@@ -70,23 +79,26 @@ class LanguageGuess:
         """Read ``text[begin:end]`` and name the language at its end."""
         words = _WORDS.findall(text, begin, end)
         if words:
-            self._count(words)
+            self._count(words[-_WORDS_READ:])
         known = _languages_of(self._script)
         if len(known) == 1:
             return known[0]
         votes = self._votes.get(self._script)
+        default = _DEFAULTS.get(self._script, "en")
         if not votes:
-            return _unsure(_DEFAULT if not known or self._script == "Latin" else known[-1].code)
-        # Among equals English wins, then the order of the codes: a fixed rule, whatever came first.
-        best = max(votes, key=lambda code: (votes[code], code == _DEFAULT, code))
-        return language(best) if votes[best] >= _SURE else _unsure(best)
+            return _unsure(default)
+        # Among equals the default wins, then the order of the codes: a fixed rule, whatever came first.
+        best = max(votes, key=lambda code: (votes[code], code == default, code))
+        if votes[best] >= _SURE:
+            return language(best)
+        return _unsure(best if votes[best] >= _LIKELY else default)
 
     def _count(self, words: list[str]) -> None:
         script = script_of(words[-1][-1]) or script_of(words[-1][0])
         if script:
             self._script = script
         for word in words:
-            origin = script_of(word[0])
+            origin = "Latin" if word[0] < "\x80" else script_of(word[0])
             if not origin:
                 continue
             telling, letters = _telling(origin)

@@ -1,5 +1,6 @@
 """Facts about characters: scripts, emoji, and where a cut breaks nothing that a reader sees as one sign."""
 
+import re
 import unicodedata
 from bisect import bisect_right
 
@@ -23,6 +24,7 @@ _EMOJI_RUNS = (
 )  # fmt: skip
 #: The emoji as the inside of a regular expression's class.
 EMOJI_CLASS = "".join(f"{chr(first)}-{chr(last)}" for first, last in _EMOJI_RUNS)
+_EMOJI = re.compile(f"[{EMOJI_CLASS}]")
 _VIRAMAS = frozenset("्্੍્୍్್്්္្")
 
 
@@ -42,8 +44,7 @@ def is_emoji(sign: str) -> bool:
     >>> is_emoji("🎉"), is_emoji("A")
     (True, False)
     """
-    code = ord(sign)
-    return code > 0x200C and any(first <= code <= last for first, last in _EMOJI_RUNS)
+    return sign > "\u200c" and _EMOJI.match(sign) is not None
 
 
 def has_case(sign: str) -> bool:

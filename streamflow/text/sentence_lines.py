@@ -1,5 +1,6 @@
 """The lines of an answer: list markers, headings, table rows, fences, wrapped paragraphs."""
 
+import re
 from typing import NamedTuple
 
 from streamflow.text.language_data import Language
@@ -12,6 +13,7 @@ _ENDS = ".)）、．"
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 #: Signs that may open an item in the middle of a line.
 ITEM_SIGNS = BULLETS + _CIRCLED
+_INLINE_MARKER = re.compile(r"(?:^|\s)(\(?[^\W_]{1,4}[.)]?)$")
 #: A line at least this long that goes on in small letters shows a wrapped paragraph.
 WRAPPED = 40
 
@@ -99,6 +101,44 @@ def starts_block(reader: Reader, at: int) -> bool:
     if sign == "<":
         return True
     return marker_at(reader, at) is not None
+
+
+def fence_end(reader: Reader, at: int, fence: str) -> int:
+    """Return the place after the closing fence in the line behind a line break, 0 when that line does not close it."""
+    begin = at + 1
+    while begin - at < 12 and reader.peek(begin) in (" ", "\t", ">"):
+        begin += 1
+    for offset, sign in enumerate(fence):
+        if reader.peek(begin + offset) != sign:
+            return 0
+    end = begin + len(fence)
+    while end - begin < 16 and reader.peek(end) == fence[0]:
+        end += 1
+    while end - begin < 32 and reader.peek(end) in (" ", "\t"):
+        end += 1
+    sign = reader.peek(end)
+    return 0 if sign and sign not in NEWLINES else end
+
+
+def next_item(reader: Reader, at: int, earlier: Marker, nouns: frozenset[str]) -> int:
+    """Return where the next marker of a list in one line starts whose closing mark is at a place, else 0.
+
+    ``nouns`` take a number: "Go on with step 2. Then ..." is no list.
+    """
+    if at < earlier.end:
+        return 0
+    found = _INLINE_MARKER.search(reader.text, max(reader.start, at - 6), at)
+    if not found or found.start(1) < earlier.end:
+        return 0
+    place = found.start(1)
+    marker = numbered_at(reader, place)
+    if marker is None or not marker.follows(earlier):
+        return 0
+    if marker.value.isdecimal() or marker.value == "a":
+        words = reader.words_before(place)
+        before = words[-2] if len(words) > 1 else ""
+        return 0 if before.lower() in nouns else place
+    return place
 
 
 class Wrapping:

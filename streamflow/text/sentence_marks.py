@@ -1,16 +1,17 @@
 """What surrounds a mark: its run, the signs that close behind it, where the next sentence would start."""
 
 import re
+import unicodedata
 
 from streamflow.text.language_data import Language
 from streamflow.text.scripts import has_case, is_emoji
 from streamflow.text.sentence_lines import starts_block
-from streamflow.text.sentence_nesting import BRACKETS, QUOTES, Nesting
+from streamflow.text.sentence_nesting import BRACKETS, CLOSING_QUOTES, QUOTES, Nesting
 from streamflow.text.sentence_reader import INVISIBLE, Reader
-from streamflow.text.sentence_rules import ELLIPSES, MARKS, STRONG, Rules
+from streamflow.text.sentence_rules import CARRIES_ON, ELLIPSES, MARKS, STRONG, Rules
 
 _RUN = re.compile(f"[{re.escape(MARKS)}]+")
-_CLOSING = re.compile(f"[{re.escape(QUOTES + BRACKETS + '*_~`' + INVISIBLE)}]*")
+_CLOSING = re.compile(f"[{re.escape(CLOSING_QUOTES + BRACKETS + '*_~`' + INVISIBLE)}]*")
 _NOTE = re.compile(r"[\^\d, –-]*")
 _SOURCE = re.compile(r"\d[^】\n]*")
 _RAISED = re.compile(r"[¹²³⁰-⁹]*")
@@ -19,6 +20,7 @@ _SPACED_DOTS = re.compile(r"\.(?:[ \u00a0]\.)*")
 _ZERO_WIDTH = "\u200b\ufeff"
 # How far behind a closed quotation its speaker is looked for in scripts without capitals.
 _SPEAKER = 5
+_SPEAKER_WORDS = 16
 
 
 class Marks:
@@ -38,18 +40,28 @@ class Marks:
         if known.terminators and reader.peek(end) in known.terminators and reader.peek(end):
             end += 1
         run = reader.text[at:end]
-        if run == "." and reader.peek(end) in " \u00a0" and reader.peek(end) and reader.peek(end + 1) == ".":
-            spaced = self._spaced_dots(at)
-            if spaced is not None:
-                return spaced
-        place = self._closing(end)
-        following = reader.peek(place)
-        if not following:
-            return 0, place
-        if not following.isspace() and following not in _ZERO_WIDTH and not is_emoji(following):
-            return self._attached(at, run, end, place, following, known), end
-        cut = self._apart(at, run, end, place, known)
-        return cut, end
+        following = reader.peek(end)
+        place = end
+        if following in (" ", "\u00a0", "\u202f"):
+            sign = reader.peek(end + 1)
+            if sign in CARRIES_ON and sign:
+                return 0, end
+            if sign == "." and run == ".":
+                spaced = self._spaced_dots(at)
+                if spaced is not None:
+                    return spaced
+            elif sign == "»" and self._nesting.awaits(sign):
+                place = self._closing(end + 1)
+                if not reader.peek(place).isspace():
+                    return 0, end
+        else:
+            place = self._closing(end)
+            following = reader.peek(place)
+            if not following:
+                return 0, place
+            if not following.isspace() and following not in _ZERO_WIDTH and not is_emoji(following):
+                return self._attached(at, run, end, place, following, known), end
+        return self._apart(at, run, end, place, known), end
 
     def _closing(self, at: int) -> int:
         """Return the place after quotes, brackets, emphasis, closing tags and note numbers that belong to the mark."""
@@ -57,7 +69,10 @@ class Marks:
         for _ in range(4):
             end = reader.skip(at, _CLOSING, 12)
             sign = reader.peek(end)
-            if sign == "<" and reader.peek(end + 1) == "/":
+            if sign and sign in "“‘«‹":
+                # German and Danish close with what opens elsewhere; an opening one leans on the word behind it.
+                end += 1 if self._nesting.awaits(sign) or not reader.peek(end + 1).isalnum() else 0
+            elif sign == "<" and reader.peek(end + 1) == "/":
                 end = reader.skip_tag(end)
             elif sign == "[":
                 close = reader.skip(end + 1, _NOTE, 13)
@@ -124,17 +139,15 @@ class Marks:
         closing = reader.text[end:place]
         gap = reader.skip_space(place)
         breaks = reader.breaks(place, gap)
-        if not breaks:
-            for _ in range(3):
-                behind = reader.skip_emoji(gap)
-                if behind == gap:
-                    break
-                gap = reader.skip_space(behind)
-                breaks = reader.breaks(behind, gap)
         sign = reader.peek(gap)
+        if not breaks and sign > "\u2000" and is_emoji(sign):
+            behind = reader.skip_emoji(gap)
+            gap = reader.skip_space(behind)
+            breaks = reader.breaks(behind, gap)
+            sign = reader.peek(gap)
         if not sign:
             return 0
-        if breaks > 1 or (breaks and starts_block(reader, gap)):
+        if breaks and (breaks > 1 or starts_block(reader, gap)):
             return gap
         if not self._rules.ends(at, run, closing, gap, known):
             return 0
@@ -169,14 +182,23 @@ class Marks:
         longest = max(map(len, known.quote_followers), default=0)
         if longest and self._ahead(after, longest).startswith(known.quote_followers):
             return True
-        if known.speech_verbs and not has_case(reader.peek(after)):
-            return any(verb in self._ahead(after, _SPEAKER) for verb in known.speech_verbs)
+        if not known.speech_verbs or has_case(reader.peek(after)):
+            return False
+        ahead = self._ahead(after, _SPEAKER if known.script in ("Kana", "Han") else _SPEAKER_WORDS, spaces=True)
+        for verb in known.speech_verbs:
+            place = ahead.find(verb)
+            if place >= 0:
+                # A colon behind the verb: the speaker of the next quotation.
+                return reader.peek(after + place + len(verb)) not in ("：", ":")
         return False
 
-    def _ahead(self, at: int, length: int) -> str:
+    def _ahead(self, at: int, length: int, spaces: bool = False) -> str:
+        """Return the letters that follow, up to some length."""
         reader = self._reader
         end = at
-        while end - at < length and (sign := reader.peek(end)) and sign.isalpha():
+        while end - at < length and (sign := reader.peek(end)):
+            if not (sign.isalpha() or (spaces and sign == " ") or unicodedata.category(sign)[0] == "M"):
+                break
             end += 1
         return reader.text[at:end]
 

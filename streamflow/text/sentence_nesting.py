@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from streamflow.text.language_data import Language
 from streamflow.text.scripts import has_case
-from streamflow.text.sentence_reader import REACH, NeedMore, Reader
+from streamflow.text.sentence_reader import REACH, NeedMore, Reader, Waiting
 
 _CLOSERS: dict[str, str] = {
     "(": ")", "[": "]", "{": "}", "（": "）", "［": "］", "【": "】", "〔": "〕",
@@ -15,12 +15,15 @@ _CLOSERS: dict[str, str] = {
 _REVERSED = {"»": "«", "›": "‹"}
 #: Every sign that may open or close something.
 SIGNS = "".join(sorted({*"".join(_CLOSERS), *"".join(_CLOSERS.values())}))
+#: Quotes that close wherever they stand right behind a mark.
+CLOSING_QUOTES = "\"'”’»›」』"
 QUOTES = "\"'“”„‘’‚«»‹›「」『』"
 BRACKETS = ")]}）］】〕》〉"
 _DEPTH = 6
 # A closing mark that also serves as an opening one or an apostrophe closes only where it leans on a word.
 _PATTERNS: dict[str, str] = {'"': r'(?<=\S)"', "'": r"(?<=\S)'(?!\w)", "’": r"(?<=\S)’(?!\w)", "$": r"(?<=\S)\$"}
-_PARAGRAPH = r"\n[ \t\r]*\n"
+_PARAGRAPH = r"\n[ \t\r]{0,8}\n"
+_PARAGRAPH_SIZE = 10
 
 
 class Opened(NamedTuple):
@@ -38,6 +41,15 @@ def _search(closers: str) -> re.Pattern[str]:
 _SEARCH = {closers: _search(closers) for closers in {*_CLOSERS.values(), *_REVERSED.values()}}
 
 
+class _Searched(NamedTuple):
+    """A search that was made: from where, up to where nothing was found, where something was, whether it closes."""
+
+    begin: int
+    end: int
+    found: int = -1
+    closes: bool = False
+
+
 class Nesting:
     """The open signs, from the outermost in.
 
@@ -49,16 +61,19 @@ class Nesting:
     True
     """
 
-    __slots__ = ("_reader", "opened")
+    __slots__ = ("_reader", "_searched", "opened")
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
+        self._searched: dict[str, _Searched] = {}
         self.opened: list[Opened] = []
 
     def sign(self, at: int, language: Language | None) -> None:
         """Take in the sign at a place: it closes what is open, or opens something, or is neither."""
         text = self._reader.text
         sign = text[at]
+        if len(self.opened) == _DEPTH and sign in "([{（":
+            return
         before = text[at - 1] if at > self._reader.start else " "
         for depth in range(len(self.opened) - 1, -1, -1):
             if sign in self.opened[depth].closers and self._closes(sign, before, at):
@@ -78,15 +93,15 @@ class Nesting:
         return True
 
     def _opens(self, sign: str, before: str, at: int, language: Language | None) -> str:
-        if language and language.reversed_quotes and sign in _REVERSED:
-            return _REVERSED[sign]
+        if sign in _REVERSED:
+            return _REVERSED[sign] if not before.isalnum() and self._reader.peek(at + 1).isalnum() else ""
         closers = _CLOSERS.get(sign, "")
         if not closers:
             return ""
         after = self._reader.peek(at + 1)
         if sign in "\"'‘“`":
             leans = before.isalnum() and (before.isascii() or has_case(before))
-            if leans or not after or after.isspace():
+            if leans or not after or after.isspace() or after == sign:
                 return ""
         if sign == "'" or sign == "‘":
             if after.isdigit() or before.isalnum():
@@ -104,6 +119,16 @@ class Nesting:
         """The first characters of the held text are gone."""
         if self.opened:
             self.opened = [Opened(item.closers, item.at - count) for item in self.opened]
+        if self._searched:
+            self._searched = {
+                closers: _Searched(made.begin - count, made.end - count, made.found - count, made.closes)
+                for closers, made in self._searched.items()
+                if made.end > count
+            }
+
+    def awaits(self, sign: str) -> bool:
+        """Tell whether something is open that this sign closes."""
+        return any(sign in item.closers for item in self.opened)
 
     def encloses(self, at: int, closing: str) -> bool:
         """Tell whether a place is inside something that really closes soon, past the signs ``closing`` right there."""
@@ -115,16 +140,37 @@ class Nesting:
                 if sign in left[depth].closers:
                     del left[depth:]
                     break
-        return any(self._ends_soon(item.closers, at + len(closing)) for item in left)
+        open_ended = ""
+        for item in left:
+            ends = self._ends_soon(item.closers, at + len(closing))
+            if ends:
+                return True
+            if ends is None:
+                open_ended += item.closers
+        if open_ended:
+            raise Waiting(open_ended + "\n", at + len(closing) + REACH + 1)
+        return False
 
-    def _ends_soon(self, closers: str, at: int) -> bool:
+    def _ends_soon(self, closers: str, at: int) -> bool | None:
+        """Tell whether one of the signs closes within reach, None while that is not decided."""
         text = self._reader.text
-        # One character more than the bound, because some signs close only by what follows them.
-        match = _SEARCH[closers].search(text, at, at + REACH)
-        if match:
+        begin = at
+        made = self._searched.get(closers)
+        if made and made.begin <= at:
+            if made.found >= at:
+                return made.closes
+            # What was read in vain is not read again, so that many marks in one quotation cost no more than one.
+            begin = max(at, made.end - _PARAGRAPH_SIZE)
+        limit = at + REACH
+        match = _SEARCH[closers].search(text, begin, limit + 1)
+        if match and match.start() < limit:
             if match.end() >= len(text) and not self._reader.final:
-                raise NeedMore
-            return bool(match[1])
-        if len(text) <= at + REACH and not self._reader.final:
-            raise NeedMore
+                raise NeedMore  # some signs close only by what follows them
+            closes = bool(match[1])
+            self._searched[closers] = _Searched(at, match.end(), match.start(), closes)
+            return closes
+        end = min(limit, len(text))
+        self._searched[closers] = _Searched(at, end)
+        if len(text) <= limit and not self._reader.final:
+            return None
         return False

@@ -36,6 +36,15 @@ class NeedMore(Exception):
     """The answer depends on text that has not arrived."""
 
 
+class Waiting(NeedMore):
+    """The same, when only these signs can change the answer, or so much text that none of them matters any more."""
+
+    def __init__(self, signs: str, until: int) -> None:
+        super().__init__()
+        self.signs = frozenset(signs)
+        self.until = until
+
+
 class Reader:
     """The held text, the start of the open sentence, and whether the text is complete.
 

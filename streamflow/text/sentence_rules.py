@@ -13,11 +13,11 @@ ELLIPSES = "…‥⋯"
 #: Marks that end a sentence in every language.
 MARKS = ".!?" + STRONG + ELLIPSES
 
-_DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
+_DOTTED = re.compile(r"(?:[^\W\d_]\.-?)+[^\W\d_]")
 _ROMAN = re.compile(r"[IVXLCDM]+")
 _VOWELS = frozenset("aeiouyáàâäãåæéèêëíìîïóòôöõøœúùûüýąęěůıаеёиоуыэюяіїєүұөәαεηιουωάέήίόύώ")
-# After a mark these carry on with the sentence.
-_CARRIES_ON = frozenset(",;:!?)]}/|%=+&、，；：）】」』")
+#: After a mark these carry on with the sentence.
+CARRIES_ON = frozenset(",;:!?)]}/|%=+&、，；：）】」』")
 _DASHES = "-–—"
 
 
@@ -41,7 +41,8 @@ class Rules:
     def ends(self, at: int, run: str, closing: str, after: int, known: Language) -> bool:
         """Tell whether the marks ``run`` at a place end a sentence when text goes on at ``after``."""
         reader = self._reader
-        first = reader.skip_opening(after)
+        sign = reader.peek(after)
+        first = after if sign.isalnum() else reader.skip_opening(after)
         sign = reader.peek(first)
         opening = reader.text[after:first]
         if sign in _DASHES and sign:
@@ -52,7 +53,7 @@ class Rules:
             following = reader.peek(first + 1)
             if not following.isalnum():
                 return False
-        elif sign in _CARRIES_ON:
+        elif sign in CARRIES_ON:
             return False
         if self._item_starts(after, first, opening, sign):
             return True
@@ -60,7 +61,7 @@ class Rules:
             return self._period_ends(at, run, closing, opening, first, known)
         if run[0] == "." or run[0] in ELLIPSES:
             return self._ellipsis_ends(at, sign, known)
-        if sign.islower():
+        if sign.islower() and not self._starts_small(opening, first):
             return run[-1] in known.lowercase_after and not closing
         if run[0] == "!" and sign.isupper() and reader.word_before(at) + "!" in known.marked_names:
             return reader.word_at(first) in known.starters
@@ -131,14 +132,20 @@ class Rules:
             if is_number(word):
                 return self._number_ends(words, word, first, sign, known)
             return not sign.islower()
-        behaviour = self._behaviour(words, word, known)
+        if (known.ordinal_before or known.ordinal_after) and sign.isupper() and _ROMAN.fullmatch(word):
+            return reader.word_at(first) in known.starters
+        behaviour = self._behaviour(words, word, known) if words[-1][-1] != "`" else ""
         if behaviour:
             return self._abbreviation_ends(behaviour, words, opening, first, sign, known)
-        if sign.islower():
+        if sign.islower() and not self._starts_small(opening, first):
             return not closing and self._is_plain(word)
-        if known.vowelless and has_case(sign) and self._looks_cut_short(word):
-            return reader.word_at(first) in known.starters
+        if known.vowelless and (has_case(sign) or sign.isdigit()) and self._looks_cut_short(word):
+            return sign.isalpha() and reader.word_at(first) in known.starters
         return self._closed_quote_ends(closing, first, sign, known)
+
+    def _starts_small(self, opening: str, first: int) -> bool:
+        """A sentence may start with a name that has no capital: code, or a word like iPhone."""
+        return "`" in opening or self._reader.peek(first + 1).isupper()
 
     def _behaviour(self, words: list[str], word: str, known: Language) -> str:
         """Say what stands before the period: an abbreviation, an initial, an acronym, or nothing special."""
@@ -151,9 +158,9 @@ class Rules:
         found = known.behaviour(word) or (known.behaviour(part) if part != word else "")
         if found:
             return found
-        if len(word) == 1:
+        if len(word) == 1 or (len(word) < 4 and before.endswith(".") and len(before) < 5 and not has_case(word[0])):
             return "initial"
-        if _DOTTED.fullmatch(word):
+        if _DOTTED.fullmatch(word) or (len(word) == 2 and word[0] == word[1] and word.isupper()):
             return "either"
         return ""
 
@@ -161,8 +168,12 @@ class Rules:
         self, behaviour: str, words: list[str], opening: str, first: int, sign: str, known: Language
     ) -> bool:
         reader = self._reader
-        if behaviour in ("title", "inside") or sign.islower():
+        if sign.islower() or behaviour == "title":
             return False
+        if behaviour == "inside":
+            # One letter may be a variable: "does not contain v. If ..."
+            one = len(words[-1].strip(AROUND)) == 1 and sign.isupper()
+            return one and reader.word_at(first) in known.starters
         if behaviour == "initial":
             return self._initial_ends(words, first, sign, known)
         if not has_case(sign):
@@ -182,17 +193,19 @@ class Rules:
     def _initial_ends(self, words: list[str], first: int, sign: str, known: Language) -> bool:
         """One letter: an initial, a pronoun, a name of something ("vitamin C"), a variable."""
         reader = self._reader
-        letter = words[-1].strip("\"'“”‘’«»()[]*_`")
+        letter = words[-1].strip(AROUND)
         before = words[-2] if len(words) > 1 else ""
-        if not letter.isalpha():
+        if not letter[0].isalpha():
             return True
-        if not has_case(letter):
+        if not has_case(letter[0]):
             # A script without capitals: "ए. पी. जे." are initials, a lone letter at the end is rare.
             return not sign.isalpha() and not sign.isdigit()
         if not has_case(sign):
             return letter.islower() or sign.isalpha() or before.lower() in known.reference_nouns
         following = reader.word_at(first)
         if len(following) == 1 and reader.peek(first + 1) == ".":
+            return False
+        if known.behaviour(f"{letter}.{following}"):
             return False
         if letter.islower() or before.lower() in known.reference_nouns:
             return True
@@ -202,16 +215,13 @@ class Rules:
 
     def _number_ends(self, words: list[str], word: str, first: int, sign: str, known: Language) -> bool:
         reader = self._reader
-        if sign.islower():
+        if sign.islower() or known.final_endings:
             return False
         ordinals = known.ordinal_before or known.ordinal_after
         if not ordinals or not word.isdigit() or len(word) > 3:
             return True
         if sign.isdigit():
-            end = first
-            while end - first < 3 and reader.peek(end).isdigit():
-                end += 1
-            return reader.peek(end) != "."
+            return self._is_no_date(words, first)
         if not has_case(sign):
             return True
         before = words[-2].lower().strip('("„«') if len(words) > 1 else ""
@@ -219,6 +229,16 @@ class Rules:
         if following in known.ordinal_after:
             return False
         return before not in known.ordinal_before or following in known.starters
+
+    def _is_no_date(self, words: list[str], first: int) -> bool:
+        """Read the number behind "31. 12." or "3.": a day, a month or a year goes on."""
+        reader = self._reader
+        end = first
+        while end - first < 5 and reader.peek(end).isdigit():
+            end += 1
+        if end - first == 4:
+            return not (len(words) > 1 and words[-2][:-1].isdigit() and words[-2].endswith("."))
+        return reader.peek(end) != "."
 
     @staticmethod
     def _is_plain(word: str) -> bool:
