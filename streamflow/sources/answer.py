@@ -5,11 +5,11 @@ not folded either, so that the response always equals what the consumer was give
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from streamflow.errors import LimitExceeded, StreamflowError, TransportError
-from streamflow.events import BlockComplete, Notice, Raw, Response, StreamCompleted, Usage
+from streamflow.events import BlockComplete, Chunk, Notice, Raw, Response, StreamCompleted, Usage
 from streamflow.fold import Fold, with_response
 from streamflow.operators import normalize_provider, wire_decode
 from streamflow.stage import Chain, Operator
@@ -39,7 +39,7 @@ class Answer:
         self._fold = Fold()
         self._ready: deque[Any] = deque()
         self._closed: set[int] = set()
-        self._max_events = max_events
+        self._max_events = float("inf") if max_events is None else max_events
         self._on_progress = on_progress
         self.frames = 0
         self.events = 0
@@ -58,13 +58,36 @@ class Answer:
         """An event that is not the provider's, through the operators."""
         return [event] if self._tail is None else self._tail.feed(event)
 
-    def feed(self, data: bytes) -> Iterator[Any]:
-        """What a read gives."""
-        return self._understood(self._wire.feed, data)
+    def feed(self, data: bytes | None) -> Iterator[Any]:
+        """What a read gives; None for the end of the bytes."""
+        normalize, fold = self._normalizer.feed, self._fold
+        direct = self._tail is None
+        told = False
+        try:
+            for frame in self._wire.flush() if data is None else self._wire.feed(data):
+                self.frames += 1
+                events = normalize(frame)
+                if not events:
+                    continue
+                event = events[0]
+                if not told and (event.__class__ is Chunk or not _QUIET.issuperset(map(type, events))):
+                    told = True
+                    self._on_progress()
+                if direct and len(events) == 1 and event.__class__ is Chunk and self.events < self._max_events:
+                    # Nearly every event of a long answer comes this way, so it is worth a short cut.
+                    fold.add(event)
+                    self.events += 1
+                    yield event
+                    continue
+                yield from self._delivered(events)
+                if self.ended or self.error is not None:
+                    return
+        except Exception as error:
+            yield from self.fail(error)
 
     def finish(self) -> Iterator[Any]:
         """The bytes are over: the rest, or the error that says that the end was missing."""
-        yield from self._understood(self._wire.flush)
+        yield from self.feed(None)
         if self.ended or self.error is not None:
             return
         try:
@@ -122,24 +145,6 @@ class Answer:
         partial: Response = self._normalizer.partial(error)
         return partial
 
-    def _understood(self, step: Callable[..., Iterable[Any]], *data: bytes) -> Iterator[Any]:
-        normalize = self._normalizer.feed
-        told = False
-        try:
-            for frame in step(*data):
-                self.frames += 1
-                events = normalize(frame)
-                if not events:
-                    continue
-                if not told and not _QUIET.issuperset(event.__class__ for event in events):
-                    told = True
-                    self._on_progress()
-                yield from self._delivered(events)
-                if self.ended or self.error is not None:
-                    return
-        except Exception as error:
-            yield from self.fail(error)
-
     def _delivered(self, events: list[Any]) -> Iterator[Any]:
         self._pass_on(events)
         yield from self._taken()
@@ -177,9 +182,9 @@ class Answer:
                 if kind is BlockComplete:
                     self._closed.add(event.index)
             yield event
-        if self._max_events is not None and self.events > self._max_events and not self.ended and self.error is None:
+        if self.events > self._max_events and not self.ended and self.error is None:
             yield from self.fail(
-                LimitExceeded(f"the stream has more than max_events={self._max_events} events", kind="max_events")
+                LimitExceeded(f"the stream has more than max_events={self._max_events:.0f} events", kind="max_events")
             )
 
 

@@ -13,8 +13,6 @@ import msgspec
 
 from streamflow.errors import LimitExceeded, StreamflowError, StreamStalled, UsageError
 
-SHORT_ABSENCE_S = 0.01  # not worth a new timer
-
 
 class TimerHandle(Protocol):
     """What `Clock.call_at` returns."""
@@ -154,7 +152,10 @@ def check_duration(name: str, value: object) -> None:
 
 
 class Watch:
-    """Watches one stream and says once, through `expire`, which clock ran out."""
+    """Watches one stream and says once, through `expire`, which clock ran out.
+
+    The reader sets `waiting` and `heard_at` itself, around each read: these are the only costs of a read.
+    """
 
     def __init__(
         self,
@@ -165,15 +166,17 @@ class Watch:
         limit_s: float | None = None,
     ) -> None:
         self._clock = clock
-        self._now = clock.now
         self._timeouts = timeouts
         self._expire = expire
         self._timer: TimerHandle | None = None
         self._attempted = False
-        self._first_seen = False
-        self._away_since: float | None = None
-        self._lapsed = False  # the timer fired while nobody waited, and knew only the total
-        self.began = self._attempt_began = self._heard = self._progressed = clock.now()
+        self.now = clock.now
+        self.began = self._attempt_began = self.heard_at = self._progressed_at = clock.now()
+        self.waiting = False
+        """True while the reader waits for the provider."""
+        self.lapsed = False
+        """True when a clock ran out while nobody waited: call `resume` before waiting again."""
+        self.first_event_s: float | None = None
         # The context's limit and the client's own: whichever is shorter.
         totals = {"total_timeout_s": timeouts.total_timeout_s, "timeout_s": limit_s}
         self._total = min(((value, name) for name, value in totals.items() if value is not None), default=None)
@@ -182,12 +185,12 @@ class Watch:
     @property
     def elapsed_s(self) -> float:
         """Seconds since the stream began."""
-        return self._now() - self.began
+        return self.now() - self.began
 
     def attempt(self) -> None:
         """A request is sent: the time to the first event starts."""
-        self._attempt_began = self._now()
-        self._attempted = True
+        self._attempt_began = self.now()
+        self._attempted = self.waiting = True
         self._arm()
 
     def rest(self) -> None:
@@ -195,29 +198,17 @@ class Watch:
         self._attempted = False
         self._arm()
 
-    def wait(self) -> None:
-        """The reader waits for the provider from now on."""
-        since = self._away_since
-        if since is not None:
-            self._away_since = None
-            away = self._now() - since
-            self._heard += away
-            self._progressed += away
-            if away > SHORT_ABSENCE_S or self._lapsed:
-                self._arm()
-
-    def heard(self) -> None:
-        """Bytes came; the reader turns to them."""
-        now = self._now()
-        self._away_since = now
-        if self._timeouts.pings_keep_alive:
-            self._heard = now
+    def resume(self) -> None:
+        """The reader is back after a long time: the provider is not to blame for it."""
+        self.lapsed = False
+        self.heard_at = self._progressed_at = self.now()
+        self._arm()
 
     def progress(self) -> None:
-        """A semantic event came."""
-        self._progressed = self._heard = self._now() if self._away_since is None else self._away_since
-        if not self._first_seen:
-            self._first_seen = True
+        """What was heard last is a semantic event."""
+        self._progressed_at = self.heard_at
+        if self.first_event_s is None:
+            self.first_event_s = self.heard_at - self.began
             self._arm()
 
     def stop(self) -> None:
@@ -228,45 +219,48 @@ class Watch:
         self._total = None
         self._attempted = False
 
-    def _deadlines(self) -> list[tuple[float, Callable[[], StreamflowError]]]:
+    def _deadlines(self) -> list[tuple[float, str, float]]:
+        """When each running clock is over, its name, and its seconds."""
         limits = self._timeouts
-        due: list[tuple[float, Callable[[], StreamflowError]]] = []
+        due: list[tuple[float, str, float]] = []
         if self._total is not None:
-            limit, name = self._total
-            due.append((self.began + limit, lambda: _over_time(name, limit)))
-        if not self._attempted or self._away_since is not None:
+            due.append((self.began + self._total[0], self._total[1], self._total[0]))
+        if not self._attempted:
             return due
-        if not self._first_seen:
-            if (first := limits.first_event_timeout_s) is not None:
-                due.append((self._attempt_began + first, lambda: _stalled("first_event_timeout_s", first)))
-            return due
-        if (idle := limits.idle_timeout_s) is not None:
-            due.append((self._heard + idle, lambda: _stalled("idle_timeout_s", idle)))
-        if (progress := limits.no_progress_timeout_s) is not None:
-            due.append((self._progressed + progress, lambda: _stalled("no_progress_timeout_s", progress)))
-        return due
+        if self.first_event_s is None:
+            running = [(self._attempt_began, "first_event_timeout_s", limits.first_event_timeout_s)]
+        else:
+            alive_at = self.heard_at if limits.pings_keep_alive else self._progressed_at
+            running = [
+                (alive_at, "idle_timeout_s", limits.idle_timeout_s),
+                (self._progressed_at, "no_progress_timeout_s", limits.no_progress_timeout_s),
+            ]
+        return due + [(since + seconds, name, seconds) for since, name, seconds in running if seconds is not None]
 
     def _arm(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         due = self._deadlines()
-        self._timer = self._clock.call_at(min(when for when, _ in due), self._check) if due else None
-        self._lapsed = self._away_since is not None
+        self._timer = self._clock.call_at(min(due)[0], self._check) if due else None
 
     def _check(self) -> None:
         self._timer = None
-        self._lapsed = self._away_since is not None
-        due = self._deadlines()
-        if not due:
-            return
-        when, error = min(due, key=lambda entry: entry[0])
-        if when <= self._now():
+        now = self.now()
+        past = [entry for entry in self._deadlines() if entry[0] <= now]
+        blamed = [entry for entry in past if self.waiting or entry[1] in _TOTALS]
+        if blamed:
+            _, name, seconds = min(blamed)
             self.stop()
-            self._expire(error())
+            self._expire(_over_time(name, seconds) if name in _TOTALS else _stalled(name, seconds))
+        elif past:
+            self.lapsed = True
+            if self._total is not None:
+                self._timer = self._clock.call_at(self.began + self._total[0], self._check)
         else:
             self._arm()
 
 
+_TOTALS = ("total_timeout_s", "timeout_s")
 _STALLS = {
     "first_event_timeout_s": "no event came within {:g} s of the request",
     "idle_timeout_s": "no bytes came for {:g} s",

@@ -137,18 +137,18 @@ class Http:
 
 
 class Reply:
-    """The body of one answer, as it comes."""
+    """The body of one answer, as it comes. The reader awaits `readany` itself: there is a read for every token."""
 
     def __init__(self, response: aiohttp.ClientResponse, http: Http, provider: str, max_bytes: int) -> None:
         self._response = response
-        self._content = response.content
         self._http = http
         self._provider = provider
-        self._max_bytes = max_bytes
-        self._fault: StreamflowError | None = None
         self._inflater = _inflater_for(response, provider)
-        self._received = 0
-        self._size = 0
+        self._consumed = 0
+        self._inflated = 0
+        self.max_bytes = max_bytes
+        self.is_plain = self._inflater is None
+        self.readany = response.content.readany
         self.status = response.status
         self.headers: Mapping[str, str] = response.headers
 
@@ -157,53 +157,44 @@ class Reply:
         """What the body claims to be."""
         return self.headers.get("content-type")
 
-    async def read(self) -> bytes:
-        """What arrived since the last read; empty at the end of the body."""
-        if self._fault is not None:
-            raise self._fault
-        try:
-            data = await self._content.readany()
-        except faults.BODY_FAULTS as cause:
-            data = _rescued(self._content)
-            self._fault = faults.failed_to_read(cause, self._provider, self._received + len(data))
-        if self._fault is not None and not data:
-            raise self._fault
-        self._received += len(data)
-        return data
+    def broke(self, cause: BaseException, received: int) -> tuple[bytes, StreamflowError]:
+        """Reading failed: what had arrived all the same, and what to say about it."""
+        data = _rescued(self._response.content)
+        return data, faults.failed_to_read(cause, self._provider, received + len(data))
 
-    def pieces(self, data: bytes) -> Iterator[bytes]:
-        """The read without its compression, in pieces of bounded size and within the limit of the stream."""
-        for piece in (data,) if self._inflater is None else self._inflated(data):
-            self._size += len(piece)
-            if self._size > self._max_bytes:
-                raise LimitExceeded(
-                    f"{self._provider}: the stream is longer than max_stream_bytes={self._max_bytes}",
-                    provider=self._provider,
-                    kind="max_stream_bytes",
-                )
-            yield piece
-
-    def _inflated(self, data: bytes) -> Iterator[bytes]:
+    def inflate(self, data: bytes) -> Iterator[bytes]:
+        """The read without its compression, in pieces of bounded size and within the limits."""
         inflater = self._inflater
-        assert inflater is not None
-        try:
-            while data and not inflater.eof:
+        broken: StreamflowError | None = None
+        while data and not inflater.eof:
+            try:
                 piece = inflater.decompress(data, READ_BYTES)
-                data = inflater.unconsumed_tail
-                if not piece:
-                    continue
+            except zlib.error as cause:
+                broken = faults.failed_to_inflate(cause, self._provider, self._consumed)
+                break
+            self._consumed += len(data) - len(inflater.unconsumed_tail)
+            data = inflater.unconsumed_tail
+            self._inflated += len(piece)
+            if self._inflated > RATIO_FREE_BYTES and self._inflated > MAX_RATIO * self._consumed:
+                broken = self._limit("max_ratio", f"inflates to more than {MAX_RATIO} times its size")
+                break
+            if self._inflated > self.max_bytes:
+                broken = self.too_long()
+                break
+            if piece:
                 yield piece
-                if self._size > RATIO_FREE_BYTES and self._size > MAX_RATIO * (self._received - len(data)):
-                    raise LimitExceeded(
-                        f"{self._provider}: the body inflates to more than {MAX_RATIO} times its size",
-                        provider=self._provider,
-                        kind="max_ratio",
-                    )
-        except zlib.error as cause:
-            raise faults.failed_to_inflate(cause, self._provider, self._received) from None
+        if broken is not None:
+            raise broken
+
+    def too_long(self) -> LimitExceeded:
+        """The error for more than the limit of a stream."""
+        return self._limit("max_stream_bytes", f"is longer than max_stream_bytes={self.max_bytes}")
+
+    def _limit(self, kind: str, what: str) -> LimitExceeded:
+        return LimitExceeded(f"{self._provider}: the body {what}", provider=self._provider, kind=kind)
 
     def close(self) -> None:
-        """Close the connection now. Whoever waits in `read` is woken by an error."""
+        """Close the connection now. Whoever waits in `readany` is woken by an error."""
         self._response.close()
 
     def finish(self) -> None:

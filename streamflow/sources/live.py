@@ -102,7 +102,8 @@ class LiveIterator:
     async def __anext__(self) -> Any:
         run = self._run
         while True:
-            run.check_context()
+            if run.asks_context:
+                run.check_context()
             if not run.stopping and not run.over:
                 for event in self._events:
                     return event
@@ -148,7 +149,8 @@ class Pump:
                     if self._disposed:
                         return
                     observer.on_next(event)
-                    run.check_context()
+                    if run.asks_context:
+                        run.check_context()
                     if run.stopping:
                         break
             if self._disposed:

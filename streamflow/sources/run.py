@@ -21,6 +21,7 @@ from streamflow.sources.answer import Answer
 from streamflow.sources.clocks import Clock, LoopClock, Timeouts, Watch, sleep
 from streamflow.sources.context import StreamContext
 from streamflow.sources.credentials import Secret
+from streamflow.sources.faults import BODY_FAULTS
 from streamflow.sources.http import Http, Refused, Reply
 from streamflow.sources.logs import LOGGER
 from streamflow.sources.retry import NO_HEADERS, RetryPolicy
@@ -87,34 +88,62 @@ class Run:
         self._stopped = False
         self._on_over: list[Callable[[], None]] = [context.listen(self.cancel)]
         self._poll: asyncio.TimerHandle | None = None
+        self._debugging = LOGGER.isEnabledFor(DEBUG)
         self.stats = Stats()
         self.stopping = False
         """True from the moment in which somebody stopped the run until `read` has dealt with it."""
         self.over = False
         self.error: BaseException | None = None
+        self.asks_context = context.is_cancelled is not None
         self.pumped_by: asyncio.Task[None] | None = None
-        if context.is_cancelled is not None:
+        if self.asks_context:
             self._poll = self._loop.call_later(POLL_S, self._ask_context)
 
     # -- reading
 
     async def read(self) -> Iterator[Any] | None:
         """The next events, None when there are no more. A cancelled reader disposes of the run."""
+        watch, stats = self._watch, self.stats
         try:
             while not self.over:
-                events = await self._step()
-                if events is not None:
-                    return events
+                answer, reply = self._answer, self._reply
+                if reply is None or self.stopping or answer.ended or answer.error or self._pieces is not None:
+                    events = await self._step(answer)
+                    if events is not None:
+                        return events
+                    continue
+                # The short way, which nearly every read takes: there are as few calls in it as possible.
+                watch.waiting = True
+                if watch.lapsed:
+                    watch.resume()
+                fault = None
+                try:
+                    data = await reply.readany()
+                except BODY_FAULTS as cause:
+                    data, fault = reply.broke(cause, stats.bytes)
+                watch.waiting = False
+                watch.heard_at = watch.now()
+                stats.reads += 1
+                stats.bytes += len(data)
+                if self._debugging:
+                    self._note_read(data)
+                if stats.bytes > reply.max_bytes:
+                    fault, data = reply.too_long(), b""
+                if fault is not None and not data:
+                    self._break(fault)
+                elif not data:
+                    return answer.finish()
+                elif reply.is_plain:
+                    return answer.feed(data)
+                else:
+                    self._pieces = reply.inflate(data)
         except asyncio.CancelledError:
             self.dispose()
             raise
         return None
 
-    async def _step(self) -> Iterator[Any] | None:
-        """One step towards the next events."""
-        answer, reply = self._answer, self._reply
-        if self._context.cancelled:
-            self._stop(None)
+    async def _step(self, answer: Answer) -> Iterator[Any] | None:
+        """Whatever has to be done besides reading."""
         if self.stopping:
             self.stopping = False
             return self._stopped_events(self._stop_error)
@@ -122,16 +151,12 @@ class Run:
             return self._retry_or_finish(answer.error)
         if answer.ended:
             self._finish(None)
-        elif reply is None:
-            await self._open()
         elif self._pieces is not None:
             return await self._next_piece(answer, self._pieces)
+        elif self._context.cancelled:
+            self._stop(None)
         else:
-            data = await self._receive(reply)
-            if data:
-                self._pieces = reply.pieces(data)
-            elif data is not None:
-                return answer.finish()
+            await self._open()
         return None
 
     async def _open(self) -> None:
@@ -172,22 +197,6 @@ class Run:
         LOGGER.debug("%s: HTTP %d after %.3f s", self._settings.provider, reply.status, self._watch.elapsed_s)
         return reply
 
-    async def _receive(self, reply: Reply) -> bytes | None:
-        """One read; None when it failed or was interrupted, which is noted elsewhere."""
-        self._watch.wait()
-        try:
-            data = await reply.read()
-        except StreamflowError as error:
-            if not self.stopping and not self.over:
-                self._break(error)
-            return None
-        self._watch.heard()
-        self.stats.reads += 1
-        self.stats.bytes += len(data)
-        if LOGGER.isEnabledFor(DEBUG):
-            self._note_read(data)
-        return data
-
     async def _next_piece(self, answer: Answer, pieces: Iterator[bytes]) -> Iterator[Any] | None:
         try:
             piece = next(pieces, None)
@@ -206,6 +215,8 @@ class Run:
 
     def _break(self, error: StreamflowError) -> None:
         """The transport failed: what may be shown is shown by the next read."""
+        if self.stopping or self.over:
+            return  # somebody closed the connection on purpose
         if not self._answer.emitted:
             for _ in self._answer.fail(error):
                 raise AssertionError("nothing was shown, so nothing can be released")
@@ -248,7 +259,7 @@ class Run:
             content_type=content_type,
             max_event_bytes=settings.max_event_bytes,
             max_events=settings.max_events,
-            on_progress=self._progressed,
+            on_progress=self._watch.progress,
             **self._options,
         )
 
@@ -267,8 +278,8 @@ class Run:
         self._here(self._dispose)
 
     def check_context(self) -> None:
-        """Ask ``is_cancelled``, between events."""
-        if self._context.is_cancelled is not None and self._context.cancelled:
+        """Ask ``is_cancelled``, between events; only needed where `asks_context`."""
+        if self._context.cancelled:
             self._stop(None)
 
     def _here(self, action: Callable[..., None], *values: Any) -> None:
@@ -353,12 +364,8 @@ class Run:
 
     # -- notes
 
-    def _progressed(self) -> None:
-        if self.stats.first_event_s is None:
-            self.stats.first_event_s = self._watch.elapsed_s
-        self._watch.progress()
-
     def _count(self) -> None:
+        self.stats.first_event_s = self._watch.first_event_s
         self.stats.frames = self._answer.frames
         self.stats.events = self._answer.events
 

@@ -23,11 +23,20 @@ class Watched:
     def kinds(self) -> list:
         return [error.kind for error in self.errors]
 
-    def read(self, progress: bool = True) -> None:
-        self.watch.heard()
+    def heard(self, progress: bool = True) -> None:
+        self.watch.waiting = False
+        self.watch.heard_at = self.clock.now()
         if progress:
             self.watch.progress()
-        self.watch.wait()
+
+    def wait(self) -> None:
+        self.watch.waiting = True
+        if self.watch.lapsed:
+            self.watch.resume()
+
+    def read(self, progress: bool = True) -> None:
+        self.heard(progress)
+        self.wait()
 
 
 def test_the_first_event_has_a_clock_of_its_own():
@@ -80,10 +89,9 @@ def test_a_consumer_that_takes_its_time_is_no_silence_of_the_provider():
     watched = Watched()
     watched.watch.attempt()
     watched.read()
-    watched.watch.heard()
-    watched.watch.progress()
+    watched.heard()
     watched.clock.advance(60)
-    watched.watch.wait()
+    watched.wait()
     watched.clock.advance(9.9)
     assert watched.kinds == []
     watched.clock.advance(0.2)
@@ -95,11 +103,19 @@ def test_a_short_absence_at_the_moment_of_the_timer_does_not_stop_the_clock():
     watched.watch.attempt()
     watched.read()
     watched.clock.advance(9.999)
-    watched.watch.heard()
+    watched.heard()
     watched.clock.advance(0.002)
-    watched.watch.wait()
+    watched.wait()
     watched.clock.advance(10)
     assert watched.kinds == ["idle_timeout_s"]
+
+
+def test_the_total_runs_while_nobody_waits():
+    watched = Watched()
+    watched.watch.attempt()
+    watched.heard()
+    watched.clock.advance(101)
+    assert watched.kinds == ["total_timeout_s"]
 
 
 def test_the_total_runs_always():
