@@ -87,10 +87,9 @@ def _said(draft: Draft, own: bool, reasoned: bool, block: TextBlock) -> dict[str
     if not block.text:
         return None
     kept = block.opaque if isinstance(block.opaque, dict) and own else {}
-    if kept.get("type") == "refusal":
-        return {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": block.text}]}
     phase = {"phase": kept["phase"]} if kept.get("phase") else {}
-    return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": block.text}], **phase}
+    # With parts as content the API wants the id of a message that it has stored; words alone are always taken.
+    return {"type": "message", "role": "assistant", "content": block.text, **phase}
 
 
 def _thought(draft: Draft, own: bool, reasoned: bool, block: ThinkingBlock) -> dict[str, Any] | None:
