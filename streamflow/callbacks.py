@@ -160,8 +160,8 @@ def subscribe(
     ``on_block`` gets the start and the completion of each block, around its chunks. Before a turn's proper end
     ``on_pre_tool_content`` gets the visible text before the calls, unless it is blank, and then ``on_tool_calls`` all
     calls; `tool_accumulate` in the source is not needed. ``on_complete`` gets the whole `Response` at the end marker,
-    or when the source ends without one (``complete`` is false then). ``on_error`` gets what ended the stream; without it
-    errors are raised, as in reactivex. Callbacks are plain functions; for coroutines there is ``sf.aiter(source)``.
+    or when the source ends without one (``complete`` is false then). ``on_error`` gets what ended the stream; without
+    it errors are raised, as in reactivex. Callbacks are plain functions; for coroutines there is ``sf.aiter(source)``.
 
     >>> import reactivex as rx
     >>> events = (BlockStart(0, "text"), Chunk(0, "text", "Hi"), BlockComplete(0, "text", "Hi"), StreamCompleted())

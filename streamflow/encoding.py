@@ -7,6 +7,9 @@ from msgspec.structs import replace
 
 from streamflow.errors import StreamflowError, error_from_info
 from streamflow.events import ErrorInfo, Event, Stamped
+from streamflow.views import Field, PartialArguments
+
+_Written = Event | Field | PartialArguments
 
 
 def _as_data(value: Any) -> Any:
@@ -16,8 +19,8 @@ def _as_data(value: Any) -> Any:
 
 
 _encoder = msgspec.json.Encoder(enc_hook=_as_data)
-_EVENT_NAMES = frozenset(kind.__name__ for kind in get_args(Event))
-_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Event | Stamped)
+_EVENT_NAMES = frozenset(kind.__name__ for kind in get_args(_Written))
+_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(_Written | Stamped)
 
 
 def to_json(event: Any) -> bytes:
@@ -44,7 +47,7 @@ def _with_live_errors(event: Any) -> Any:
     if isinstance(event, Stamped):
         inner = event.event
         if isinstance(inner, dict) and inner.get("type") in _EVENT_NAMES:
-            inner = msgspec.convert(inner, Event)
+            inner = msgspec.convert(inner, _Written)
         return replace(event, event=_with_live_errors(inner))
     for field in ("partial", "response"):
         response = getattr(event, field, None)

@@ -1,6 +1,7 @@
 """Live views of calls are data: equal, encodable, and they show their own moment."""
 
 import streamflow as sf
+from streamflow.events import Stamped
 from streamflow.views import ArgumentsHistory, ArgumentsView, Field, PartialArguments
 
 EVENTS = [
@@ -44,7 +45,13 @@ def test_views_have_a_json_form():
         b'{"type":"PartialArguments","index":0,"tool_id":"c","tool_name":"f","path":["names",0],"text":"Al","value":null}'
     )
     assert sf.to_json(Field("c", "f", "content", "x")).startswith(b'{"type":"Field","tool_id":"c"')
-    assert EVENTS[2].arguments is None
+
+
+def test_views_can_be_read_back_alone_and_stamped():
+    for event in (*EVENTS, Field("c", "f", "content", "x", {"path": ["a"]}, True, 3)):
+        assert sf.from_json(sf.to_json(event)) == event
+        assert sf.from_json(sf.to_json(Stamped(0, 0.5, event))) == Stamped(0, 0.5, event)
+    assert sf.from_json(sf.to_json(EVENTS[2])).arguments is None
 
 
 def test_deep_arguments_are_shown_too():
