@@ -63,9 +63,6 @@ if TYPE_CHECKING:
 
 # Names whose modules load pydantic or an optional part: they are imported when first asked for.
 _LAZY = {
-    "telemetry": "streamflow.sinks.telemetry",
-    "read_transcript": "streamflow.sinks.transcript",
-    "Transcript": "streamflow.sinks.transcript",
     "Client": "streamflow.sources.client",
     "Espeak": "streamflow.sinks.espeak",
     "Flow": "streamflow.flow",
@@ -77,6 +74,7 @@ _LAZY = {
     "Request": "streamflow.requests",
     "StreamContext": "streamflow.sources.context",
     "Suppression": "streamflow.requests",
+    "Transcript": "streamflow.sinks.transcript",
     "answer_open_calls": "streamflow.requests",
     "as_messages": "streamflow.requests",
     "block": "streamflow.flow",
@@ -89,12 +87,20 @@ _LAZY = {
     "history_of": "streamflow.requests",
     "message_of": "streamflow.requests",
     "participant_stops": "streamflow.requests",
+    "read_transcript": "streamflow.sinks.transcript",
     "resolve_blobs": "streamflow.requests",
+    "telemetry": "streamflow.sinks.telemetry",
     "unbounded": "streamflow.flow",
 }
 
 
+# Packages that `import streamflow` does not load.
+_PACKAGES = ("flows", "notebook", "server", "testing")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"streamflow.{name}")
     module = _LAZY.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -65,7 +65,11 @@ def _label(text: str) -> str:
 
 def _name(value: Any) -> str:
     name = getattr(value, "name", None)
-    return repr(value) if name is None else f"{name}()"
+    if name is None:
+        # An operator of another kind is a function inside the one that made it; reactivex curries that away.
+        name = getattr(value, "__qualname__", type(value).__name__).partition(".")[0]
+        name = "rx" if name == "curry_flip" else name
+    return f"{name}()"
 
 
 def graph_of(flow: "Flow") -> FlowGraph:
