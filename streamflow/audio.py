@@ -112,6 +112,9 @@ class AudioSegment(msgspec.Struct, frozen=True, tag=True):
         """The samples."""
         return read_wave(self.audio)
 
+    def __repr__(self) -> str:
+        return f"AudioSegment({self.index}, {self.sentence.text.strip()!r})"  # not a million bytes
+
     def _repr_html_(self) -> str:
         source = base64.b64encode(self.audio).decode()
         text = html.escape(self.sentence.text.strip())

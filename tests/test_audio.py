@@ -83,3 +83,7 @@ def test_a_segment_shows_itself_as_a_player_and_escapes_its_text():
 
 def test_a_segment_has_a_json_form():
     assert b'"type":"AudioSegment"' in to_json(AudioSegment.of(Sentence(0, "Hi."), TONE.file()))
+
+
+def test_a_segment_prints_short():
+    assert repr(AudioSegment.of(Sentence(3, "Hi. "), TONE.file())) == "AudioSegment(3, 'Hi.')"
