@@ -70,9 +70,7 @@ def block_split(
         return [detector for name in names if name in makers for detector in makers[name](writer, marks)]
 
     def make_stage() -> BlockSplit:
-        return BlockSplit(
-            make_detectors, code=code, on_unclosed=on_unclosed, ids=ids, opening=opening, prefix=prefix
-        )
+        return BlockSplit(make_detectors, code=code, on_unclosed=on_unclosed, ids=ids, opening=opening, prefix=prefix)
 
     make_stage()  # wrong options fail here, not at the first item
     return lift(make_stage, "block_split")

@@ -18,8 +18,8 @@ def sentinel_split(
     """Take the blocks between ``[[SEG_START {...}]]`` and ``[[SEG_END]]`` out of the text.
 
     The header's ``type`` is the kind of block (``write_file``, ``edit_file``, ``run_bash``, ``tool_call``,
-    ``reasoning``, ``text``, and those in ``types``), its other fields are attributes. A header that is no JSON, or of an
-    unknown type, is text.
+    ``reasoning``, ``text``, and those in ``types``), its other fields are attributes. A header that is no JSON, or of
+    an unknown type, is text.
 
     ```
     text  --[[SEG_ST--ART {"type": "run_bash"}]]ls[[SEG_END]]---------------------|

@@ -3,9 +3,12 @@ from typing import Any
 
 import msgspec
 
-from streamflow.events import METADATA, BlockComplete, Chunk, Retrying
+from streamflow.events import TERMINAL, BlockComplete, BlockStart, Chunk, Retrying, StreamStart
 from streamflow.stage import Operator, lift
 from streamflow.text.holdback import MAX_TAG, Holdback, Markers, tag_markers
+
+
+_ENDING = (BlockStart, StreamStart, *TERMINAL)
 
 
 class TagHoldback:
@@ -33,7 +36,7 @@ class TagHoldback:
         if kind is Retrying and item.discard:
             self._machine.flush()
             self._last = None
-        elif isinstance(item, METADATA) or self._is_of_another_block(item):
+        elif not self._ends_text(item):
             return [item]
         return [*self._release(), item]
 
@@ -45,8 +48,10 @@ class TagHoldback:
         """The rest is text."""
         return self._release()
 
-    def _is_of_another_block(self, item: Any) -> bool:
-        return item.__class__ is BlockComplete and self._last is not None and item.index != self._last.index
+    def _ends_text(self, item: Any) -> bool:
+        if isinstance(item, BlockComplete):
+            return self._last is None or item.index == self._last.index
+        return isinstance(item, _ENDING)
 
     def _chunk(self, chunk: Chunk) -> list[Any]:
         out: list[Any] = []
@@ -84,9 +89,7 @@ class TagHoldback:
         return out
 
 
-def tag_holdback(
-    markers: Iterable[str], *, case_sensitive: bool = True, max_tag: int = MAX_TAG
-) -> Operator[Any, Any]:
+def tag_holdback(markers: Iterable[str], *, case_sensitive: bool = True, max_tag: int = MAX_TAG) -> Operator[Any, Any]:
     """Cut text anew so that a marker is never torn over two pieces, and each whole marker is a piece of its own.
 
     A marker that starts with a letter is the name of a tag (open, with attributes, or close), any other is literal.

@@ -40,9 +40,7 @@ def xml_block_split(
     >>> [(event.kind, event.content) for event in events if isinstance(event, sf.events.BlockComplete)]
     [('text', 'Hi '), ('thinking', 'hm'), ('text', ' there')]
     """
-    reader = TagReader(
-        tables, case_sensitive=case_sensitive, max_tag=max_tag, schemas=tool_schemas(tools, names=True)
-    )
+    reader = TagReader(tables, case_sensitive=case_sensitive, max_tag=max_tag, schemas=tool_schemas(tools, names=True))
     if starts_open is not None and not isinstance(starts_open, str):
         raise UsageError(f"starts_open={starts_open!r}: give the name of a tag, as in 'think'")
     opening = reader.opening(starts_open) if starts_open else ""

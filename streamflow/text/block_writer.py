@@ -66,7 +66,7 @@ class BlockWriter:
         self._make_id = make_id
         self._open: list[OpenBlock] = []
         self._muted = False
-        self._first_index = 0
+        self._before: tuple[int, list[Event]] = (0, self.out)
         self._shift = 0  # from a position in the text to its offset in the raw text of the turn
         self._shifts: list[tuple[int, int]] = []  # the same from later positions on, where text was left out
 
@@ -118,13 +118,13 @@ class BlockWriter:
         block.parts.append(text)
         self.out.append(Chunk(block.index, "text", text, True, 0, None, None, None, self.offset_of(place)))
 
-    def end_text(self, incomplete: bool = False, opaque: Any = None) -> None:
+    def end_text(self, incomplete: bool = False, opaque: Any = None, content: str | None = None) -> None:
         """Close the running text block. Opaque material is never lost: if need be it goes into an empty block."""
         if self.current is None and opaque is not None:
             self.current = self._begin("text", self.text_attributes, True)
         if self.current is not None:
             block, self.current = self.current, None
-            self._complete(block, incomplete=incomplete, opaque=opaque)
+            self._complete(block, incomplete=incomplete, opaque=opaque, content=content)
 
     # -- other blocks
 
@@ -211,13 +211,15 @@ class BlockWriter:
         incomplete: bool = False,
         raw: str | None = None,
         opaque: Any = None,
+        content: str | None = None,
     ) -> None:
         self._open.remove(block)
+        joined = "".join(block.parts)
         self.emit(
             BlockComplete(
                 block.index,
                 block.kind,
-                "".join(block.parts),
+                content if content == joined and content is not None else joined,  # one copy of the text is enough
                 tool_id=block.tool_id,
                 tool_name=block.tool_name,
                 input=input,
@@ -244,14 +246,14 @@ class BlockWriter:
     def mute(self) -> None:
         """What is read from now on came before the stream: nothing of it is said."""
         self._muted = True
-        self._first_index = self.next_index
+        self._before = (self.next_index, self.out)
+        self.out = []
 
     def unmute(self) -> None:
         """The stream begins: blocks that are open now begin with it, a call with the arguments that it has already."""
         self._muted = False
         self.begin_turn()
-        self.out.clear()
-        self.next_index = self._first_index
+        self.next_index, self.out = self._before
         self.current = None
         self._open = [block for block in self._open if block.kind != "text"]
         for block in self._open:

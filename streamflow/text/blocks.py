@@ -179,10 +179,10 @@ class BlockSplit:
         self._writer.text_attributes = attributes
         self._writer.text_starts.clear()
 
-    def _end_source(self, incomplete: bool = False, opaque: Any = None) -> None:
+    def _end_source(self, incomplete: bool = False, opaque: Any = None, content: str | None = None) -> None:
         """The text's block is over. What is open in it may go on in the next one: citations cut text anywhere."""
         self._release()
-        self._writer.end_text(incomplete, opaque)
+        self._writer.end_text(incomplete, opaque, content)
         if self._source is not None:
             self._indices[self._source] = self._text_index()
             self._source = None
@@ -222,7 +222,7 @@ class BlockSplit:
         if event.kind != "text":
             self._writer.emit(self._renumbered(event))
         elif event.index == self._source:
-            self._end_source(event.incomplete, event.opaque)
+            self._end_source(event.incomplete, event.opaque, event.content)
         elif event.index not in self._indices:
             # A block that came at once, without its start and chunks.
             self._begin_source(event.index, event.attributes)

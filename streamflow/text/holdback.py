@@ -123,11 +123,7 @@ class Markers:
             start = at.start()
             head = match_head(text, start)
             if head is None:
-                if (
-                    len(text) - start <= self._longest
-                    and not final
-                    and self._folded(text[start:]) in self._prefixes
-                ):
+                if len(text) - start <= self._longest and not final and self._folded(text[start:]) in self._prefixes:
                     return Candidate(start)
                 position = start + 1
                 continue

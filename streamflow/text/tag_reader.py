@@ -23,9 +23,7 @@ class Place:
         self.tags = tags
         self._markers = markers
 
-    def search(
-        self, text: str, place: int, candidate: Candidate | None, final: bool
-    ) -> Found | Candidate | None:
+    def search(self, text: str, place: int, candidate: Candidate | None, final: bool) -> Found | Candidate | None:
         """The first tag, or a candidate. A tag without an attribute that it must have is text."""
         while True:
             hit = self._markers.search(text, place, candidate, final)

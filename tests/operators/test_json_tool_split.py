@@ -33,7 +33,11 @@ F = ("tool_call", ("f", {"a": 1}))
             '[{"name": "f", "args": {"a": 1}}, {"name": "g", "args": {"s": "]}"}}] z',
             [F, ("tool_call", ("g", {"s": "]}"})), ("text", " z")],
         ),
-        ("any", '{"name":"f","arguments":{"s":"say \\" now"}} x', [("tool_call", ("f", {"s": 'say " now'})), ("text", " x")]),
+        (
+            "any",
+            '{"name":"f","arguments":{"s":"say \\" now"}} x',
+            [("tool_call", ("f", {"s": 'say " now'})), ("text", " x")],
+        ),
         ("any", '{"name":"f","arguments":{"s":"\\\\"}} x', [("tool_call", ("f", {"s": "\\"})), ("text", " x")]),
         ("any", '{"name":"f","arguments":null}', [("tool_call", ("f", {}))]),
         ("any", '{"name":"f","arguments":{"a":', [("tool_call!", '{"a":')]),
