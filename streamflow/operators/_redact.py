@@ -22,7 +22,8 @@ def redact(patterns: Sequence[str | re.Pattern[str]], replacement: str = "[redac
     IGNORECASE, ASCII, DOTALL. Text without special characters is a pattern for itself; ``re.escape`` makes one of any
     text. Of all patterns the match that begins first counts, and of those the longest; reading goes on after it.
 
-    Every block of text is read (thought too), its ``content`` and ``raw`` follow; tool calls are data and stay.
+    Every block of text is read (thought too), its ``content`` and ``raw`` follow, so do the words of citations. Tool
+    calls are data and stay, and so does what must go back to the provider as it came (``opaque``).
 
     >>> import streamflow as sf
     >>> sf.run(["key s", "k-12", "34 ok"], redact([r"sk-\d{4}"]))

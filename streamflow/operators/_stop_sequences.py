@@ -211,7 +211,8 @@ def stop_sequences(sequences: Sequence[str]) -> Operator[Any, Any]:
 
     The sequence that is whole first counts, of those that end together the longest. The text's block ends there,
     followed by ``Notice("stop", sequence)``; blocks that begin later are dropped, usage and the end pass, and the end's
-    ``stop_reason`` is ``stop_sequence`` (a cancelled turn stays cancelled). Thought and tool calls are not searched.
+    ``stop_reason`` is ``stop_sequence`` (a cancelled turn stays cancelled). Thought and tool calls are not searched:
+    let `xml_block_split` and its like take them out of the text first.
 
     >>> import streamflow as sf
     >>> sf.run(["Hello.\nUs", "er: And", " you?"], stop_sequences(["\nUser:", "<|eot|>"]))

@@ -11,7 +11,7 @@ import msgspec
 
 from streamflow.text.patterns import ACCEPT, Automaton
 
-_MAX_STATES = 5_000
+_MAX_PLACES = 300_000  # of all states together; then what was found is forgotten
 _MAX_MOVES = 1_000
 _WORD = re.compile(r"\w")
 
@@ -55,6 +55,7 @@ class MatchTable:
         self.automaton = automaton
         self._first_end = first_end
         self._states: dict[tuple[object, ...], _State] = {}
+        self._places = 0
         self._idle = (_State({}, 0, 0, False), _State({}, 0, 0, True))
 
     def idle(self, before: str) -> _State:
@@ -67,9 +68,9 @@ class MatchTable:
         alive, age, since = self._at_edge(state, is_word, starting=True)
         after: dict[int, int] = {}
         for node, began in alive.items():
-            test, targets = self.automaton.nodes[node]
+            test = self.automaton.nodes[node][0]
             if isinstance(test, re.Pattern) and test.match(char):
-                for target in self.automaton.reach(targets):
+                for target in self.automaton.after(node):
                     if after.get(target, 0) <= began:
                         after[target] = began + 1
         if age:
@@ -96,9 +97,8 @@ class MatchTable:
         age, since = state.age, state.since
         waiting = list(alive)
         for node in waiting:
-            test, targets = self.automaton.nodes[node]
-            if test is edge:
-                for target in self.automaton.reach(targets):
+            if self.automaton.nodes[node][0] is edge:
+                for target in self.automaton.after(node):
                     if alive.get(target, -1) < alive[node]:
                         alive[target] = alive[node]
                         waiting.append(target)
@@ -120,8 +120,12 @@ class MatchTable:
         key = (age, since, after_word, *sorted(threads.items()))
         state = self._states.get(key)
         if state is None:
-            if len(self._states) >= _MAX_STATES:
+            self._places += len(threads) + 1
+            if self._places > _MAX_PLACES:
+                self._places = 0
                 self._states.clear()
+                for idle in self._idle:
+                    idle.moves.clear()  # from here all states can be reached
             state = self._states[key] = _State(threads, age, since, after_word)
         return state
 

@@ -163,6 +163,7 @@ class Automaton:
 
     def __init__(self, trees: Iterable[_Tree]) -> None:
         self.nodes: list[Node] = [(None, ())]
+        self._after: dict[int, tuple[int, ...]] = {}
         self.has_edges = False
         self.starts = self.reach([self._build(tree, ACCEPT) for tree in trees])
         self.first = self._first_characters()
@@ -208,18 +209,25 @@ class Automaton:
                     found.append(node)
         return tuple(found)
 
+    def after(self, node: int) -> tuple[int, ...]:
+        """Where a reading or edge node leads."""
+        found = self._after.get(node)
+        if found is None:
+            found = self._after[node] = self.reach(self.nodes[node][1])
+        return found
+
     def _first_characters(self) -> "re.Pattern[str]":
         """What a match may begin with, so that all other text is skipped at the speed of `re`."""
         waiting = list(self.starts)
         seen = set(waiting)
         sources: set[str] = set()
         for node in waiting:
-            test, targets = self.nodes[node]
+            test = self.nodes[node][0]
             if isinstance(test, re.Pattern):
                 flags = "".join(letter for letter in "ais" if test.flags & _FLAGS[letter])
                 sources.add(f"(?{flags}:{test.pattern})" if flags else test.pattern)
             else:
-                new = [target for target in self.reach(targets) if target not in seen]
+                new = [target for target in self.after(node) if target not in seen]
                 seen.update(new)
                 waiting += new
         return re.compile("|".join(sorted(sources)))

@@ -6,7 +6,16 @@ from typing import Any
 
 import msgspec
 
-from streamflow.events import BlockComplete, BlockStart, Chunk, Response, Retrying, StreamCompleted, StreamFailed
+from streamflow.events import (
+    BlockComplete,
+    BlockStart,
+    Chunk,
+    Citation,
+    Response,
+    Retrying,
+    StreamCompleted,
+    StreamFailed,
+)
 from streamflow.text.output_record import OutputRecord
 from streamflow.text.pattern_matcher import MatchTable, PatternMatcher, Span
 
@@ -117,6 +126,7 @@ class TextRewrite:
             str: self._on_string,
             BlockStart: self._on_block_start,
             BlockComplete: self._on_block_complete,
+            Citation: self._on_citation,
             Retrying: self._on_retrying,
             StreamCompleted: self._on_end,
             StreamFailed: self._on_end,
@@ -212,6 +222,12 @@ class TextRewrite:
             return text
         matcher = PatternMatcher(self._table)
         return "".join(self._string_of(matcher.feed(text) + matcher.flush()))
+
+    def _on_citation(self, event: Citation) -> list[Any]:
+        if event.text or event.title:
+            event = msgspec.structs.replace(event, text=self._whole(event.text), title=self._whole(event.title))
+        self._record.add(event)
+        return [event]
 
     def _on_retrying(self, event: Retrying) -> list[Any]:
         if event.discard:

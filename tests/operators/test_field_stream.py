@@ -7,7 +7,7 @@ import pytest
 import streamflow as sf
 from streamflow.errors import UsageError
 from streamflow.events import BlockStart, Chunk, Retrying
-from streamflow.operators import _field_stream, field_stream
+from streamflow.operators import _field_stream, field_stream, xml_block_split
 from streamflow.views import Field
 from tests.support.turns import all_cuts, block, call_block, turn
 
@@ -134,3 +134,14 @@ def test_other_things_pass(events):
 def test_wrong_options_are_said_at_once(arguments, options, named):
     with pytest.raises(UsageError, match=named):
         field_stream(*arguments, **options)
+
+
+def test_calls_written_in_text_stream_their_field_like_native_ones():
+    text = (
+        '<function_calls><invoke name="write"><parameter name="path">/a</parameter>'
+        '<parameter name="content">x = "1"\né 😀</parameter></invoke></function_calls>'
+    )
+    for pieces in all_cuts(text):
+        out = sf.run(turn(block(pieces)), xml_block_split(), field_stream("content", after="path"))
+        found = [event for event in out if isinstance(event, Field)]
+        assert joined(found) == [('x = "1"\né 😀', {"path": "/a"}, True)]

@@ -11,6 +11,7 @@ from streamflow.events import (
     BlockComplete,
     BlockStart,
     Chunk,
+    Citation,
     Notice,
     StreamCompleted,
     StreamFailed,
@@ -134,6 +135,11 @@ def test_the_verbatim_source_of_a_block_is_redacted_too():
     events = block(["a secret"], 0, "thinking")
     events[-1] = msgspec.structs.replace(events[-1], raw="<thinking>a secret</thinking>")
     assert sf.run(events, redact(["secret"]))[-1].raw == "<thinking>a [redacted]</thinking>"
+
+
+def test_the_words_of_a_citation_are_redacted_too():
+    (cited,) = sf.run([Citation(0, "u", "a secret", "the secret text", 3, 9)], redact(["secret"], "*"))
+    assert cited == Citation(0, "u", "a *", "the * text", 3, 9)
 
 
 def test_a_block_without_chunks_is_read_whole():

@@ -18,7 +18,7 @@ from streamflow.events import (
     StreamStart,
     Usage,
 )
-from streamflow.operators import stop_sequences, to_response, tool_accumulate
+from streamflow.operators import stop_sequences, to_response, tool_accumulate, xml_block_split
 from tests.support.cuts import merged
 from tests.support.grammar import assert_grammar
 from tests.support.turns import all_cuts, block, call_block, chunk_texts, turn
@@ -162,3 +162,25 @@ def test_a_cut_stream_releases_the_tail_and_closes_its_block():
 def test_wrong_options_are_said_at_once(sequences):
     with pytest.raises(UsageError, match="sequences"):
         stop_sequences(sequences)
+
+
+def test_a_stop_in_the_piece_that_closes_a_thought_leaks_nothing():
+    text = "<thinking>sec\nUser:ret</thinking>Hello\nUser: <thinking>more</thinking> and <function_calls>"
+    for pieces in all_cuts(text):
+        out = sf.run(turn(block(pieces)), xml_block_split(), stop_sequences(["\nUser:"]))
+        assert_grammar(out)
+        assert [(event.index, event.kind, event.content) for event in out if isinstance(event, BlockComplete)] == [
+            (0, "thinking", "sec\nUser:ret"),
+            (1, "text", "Hello"),
+        ]
+        assert "".join(event.text for event in out if isinstance(event, Chunk) and event.visible) == "Hello"
+        assert out[-1].stop_reason == "stop_sequence"
+
+
+def test_a_stop_on_the_end_of_calls_is_a_proper_end():
+    call = '<function_calls><invoke name="f"><parameter name="a">b</parameter></invoke>'
+    for pieces in all_cuts(f"Hi {call}</function_calls>\nUser: x"):
+        out = sf.run(turn(block(pieces)), xml_block_split(), stop_sequences(["\nUser:"]), tool_accumulate())
+        assert_grammar(out)
+        assert [(call.name, call.arguments, call.runnable) for call in out[-2].calls] == [("f", {"a": "b"}, True)]
+        assert out[-1].stop_reason == "stop_sequence"
