@@ -5,11 +5,12 @@ sentence's characters: an estimate that is exact at the ends of every sentence, 
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 
 import msgspec
 
 from streamflow.events import Sentence
+from streamflow.text.speech import SpeechText
 
 _GAP = "\0"  # stands for raw text that was never shown to us, such as a hidden block
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -31,6 +32,46 @@ class SpokenWord(msgspec.Struct, frozen=True, gc=False):
     begin_s: float
     end_s: float
     index: int
+
+
+class _Places:
+    """Finds the words of a sentence, one after the other, in its stretch of the raw text: first in what of it can be
+    said, so that a word is not found in a tag or in the target of a link, then in all of it.
+    """
+
+    def __init__(self, raw: str, start: int, end: int) -> None:
+        self._raw = raw
+        self._end = end
+        self._cursor = start
+        speech = SpeechText(code="read", latex="read", emoji="say")
+        self._pieces = [*speech.feed(raw[start:end]), *speech.flush()]
+        self._base = start
+        self._starts: list[int] = []
+        length = 0
+        for piece in self._pieces:
+            self._starts.append(length)
+            length += len(piece.text)
+        self._said = "".join(piece.text for piece in self._pieces)
+        self._said_cursor = 0
+
+    def find(self, word: str) -> tuple[int, int]:
+        """The span of the next word; an empty one where it is said but not written so (an entity, "code omitted")."""
+        found = self._said.find(word, self._said_cursor)
+        if found >= 0:
+            start, end = self._raw_at(found, 1), self._raw_at(found + len(word), 0)
+            self._said_cursor = found + len(word)
+        else:
+            start = self._raw.find(word, self._cursor, self._end)
+            end = start + len(word)
+        if start < self._cursor:
+            return self._cursor, self._cursor
+        self._cursor = end
+        return start, end
+
+    def _raw_at(self, offset: int, ahead: int) -> int:
+        """The raw offset before a character of what is said (``ahead=1``), or behind the one before it (0)."""
+        place = bisect_left(self._starts, offset + ahead) - 1
+        return self._base + self._pieces[place].at(offset - self._starts[place])
 
 
 class Karaoke:
@@ -77,12 +118,10 @@ class Karaoke:
         share = duration_s / len(text) if text else 0.0
         cursor = max(start, self._cursor)
         begun = self.duration_s
+        places = _Places(raw, cursor, end)
         for match in _WORD.finditer(text):
-            at = raw.find(match[0], cursor, end)
-            if at < 0:
-                at = word_end = cursor  # said, but not written so: an entity, "code omitted"
-            else:
-                word_end = cursor = at + len(match[0])
+            at, word_end = places.find(match[0])
+            cursor = word_end
             begin_s, end_s = begun + share * match.start(), begun + share * match.end()
             self._words.append(SpokenWord(match[0], at, word_end, begin_s, end_s, sentence.index))
             self._begins.append(begin_s)

@@ -118,3 +118,19 @@ def test_time_is_linear_in_the_length_of_the_turn():
         karaoke.add(Sentence(index, text, start, start + len(text)), 1.0)
         start += len(text)
     assert karaoke.heard(2000) == karaoke.raw.rstrip()
+
+
+def test_a_word_is_not_found_in_a_tag_or_in_a_target():
+    raw = 'See <b class="now">it</b> [here](https://now.here/then) now, then **go**.'
+    karaoke = of_markup(raw)
+    assert [(word.text, raw[word.start : word.end]) for word in karaoke.words] == [
+        (word, word) for word in ("See", "it", "here", "now", "then", "go")
+    ]
+    assert {word.text: word.start for word in karaoke.words} == {
+        "See": 0,
+        "it": raw.index("it</b>"),
+        "here": raw.index("here]"),
+        "now": raw.rindex("now"),
+        "then": raw.rindex("then"),
+        "go": raw.rindex("go"),
+    }
