@@ -8,10 +8,14 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from streamflow.errors import LimitExceeded, StreamflowError, TransportError
 from streamflow.events import BlockComplete, Chunk, Notice, Raw, Response, StreamCompleted, Usage
 from streamflow.fold import Fold, with_response
-from streamflow.operators import normalize_provider, wire_decode
+from streamflow.operators import wire_decode
+from streamflow.providers.normalizer import Normalizer
+from streamflow.providers.table import provider_row
 from streamflow.stage import Chain, Operator
 
 _QUIET = frozenset((Notice, Raw, Usage))  # these are no progress of the answer
@@ -29,11 +33,16 @@ class Answer:
         max_event_bytes: int,
         max_events: int | None = None,
         on_progress: Callable[[], None] = lambda: None,
+        whole: bool = False,
         **options: Any,
     ) -> None:
         self._provider = provider
         self._wire: Any = wire_decode(provider, content_type, max_event_bytes=max_event_bytes).make_stage()
-        self._normalizer: Any = normalize_provider(provider, **options).make_stage()
+        row = provider_row(provider)
+        if whole:
+            # An answer that is not streamed has no end marker: HTTP says where it ends, and a finish reason is enough.
+            row = msgspec.structs.replace(row, end="either")
+        self._normalizer = Normalizer(row, **options)
         self._operators = operators
         self._tail = Chain([operator.make_stage() for operator in operators]) if operators else None
         self._fold = Fold()
@@ -142,8 +151,7 @@ class Answer:
         """What was given out so far, or what came so far when the operators give out no events."""
         if self._tail is None or self._fold.emitted or not self.emitted:
             return self._fold.response(error)
-        partial: Response = self._normalizer.partial(error)
-        return partial
+        return self._normalizer.partial(error)
 
     def _delivered(self, events: list[Any]) -> Iterator[Any]:
         self._pass_on(events)

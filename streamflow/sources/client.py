@@ -83,6 +83,7 @@ class Client:
         merged = {**self._defaults, **options}
         decoding = {name: merged.pop(name) for name in _DECODING if name in merged}
         normalize_provider(self._row.name, **decoding)  # wrong options fail here, not when the answer comes
+        decoding["whole"] = not stream
         request = self._request(messages, body, model, mode, tools, stream, merged)
         signer = self._signer
         make_request = (lambda: request) if signer is None else (lambda: signer.sign(request))
