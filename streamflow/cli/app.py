@@ -4,8 +4,10 @@ import sys
 
 import typer
 
+from streamflow.cli.chat import chat
 from streamflow.cli.decode import decode
 from streamflow.cli.demo import demo
+from streamflow.cli.doctor import doctor
 from streamflow.cli.simulate import simulate
 from streamflow.cli.speak import speak
 from streamflow.errors import StreamflowError, UsageError
@@ -26,8 +28,10 @@ def _root() -> None:
     """Streams of language models as one clean event stream."""
 
 
+app.command()(chat)
 app.command()(decode)
 app.command()(demo)
+app.command()(doctor)
 app.command()(simulate)
 app.command()(speak)
 

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from streamflow.errors import UsageError
-from streamflow.testing.server import FakeProvider
 
 
 def simulate(
@@ -32,6 +31,8 @@ def simulate(
 
 
 async def _serve(host: str, port: int) -> None:
+    from streamflow.testing.server import FakeProvider  # aiohttp: not for the other verbs to load
+
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
