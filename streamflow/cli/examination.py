@@ -100,8 +100,8 @@ async def _connect(host: str | None, port: int, ssl: bool, timeout_s: float) -> 
         return f"no connection within {timeout_s:g} s"
     except OSError as error:
         # asyncio puts the whole call into the words; the number alone says what happened.
-        known = error.errno is not None and error.errno > 0
-        return os.strerror(error.errno) if known else error.strerror or str(error)
+        number = error.errno or 0
+        return os.strerror(number) if number > 0 else error.strerror or str(error)
     writer.close()
     try:
         await writer.wait_closed()
