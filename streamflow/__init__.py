@@ -39,6 +39,7 @@ from streamflow.views import ArgumentsView, Field, PartialArguments
 
 if TYPE_CHECKING:
     from streamflow.flow import Flow, Policy, block, conflate, drop_oldest, error, unbounded
+    from streamflow.recordings import Recording, load_recording
     from streamflow.requests import (
         History,
         Message,
@@ -60,9 +61,13 @@ if TYPE_CHECKING:
     from streamflow.sinks.transcript import Transcript, read_transcript
     from streamflow.sources.client import Client, connect
     from streamflow.sources.context import StreamContext
+    from streamflow.sources.replay import replay
 
 # Names whose modules load pydantic or an optional part: they are imported when first asked for.
 _LAZY = {
+    "Recording": "streamflow.recordings",
+    "load_recording": "streamflow.recordings",
+    "replay": "streamflow.sources.replay",
     "Client": "streamflow.sources.client",
     "Espeak": "streamflow.sinks.espeak",
     "Flow": "streamflow.flow",
@@ -132,6 +137,7 @@ __all__ = [
     "Policy",
     "ProtocolError",
     "ProviderError",
+    "Recording",
     "Request",
     "Response",
     "SegmentContent",
@@ -170,6 +176,7 @@ __all__ = [
     "from_json",
     "history_of",
     "lift",
+    "load_recording",
     "message_of",
     "operators",
     "participant_stops",
@@ -178,6 +185,7 @@ __all__ = [
     "read_transcript",
     "register_syntax",
     "register_table",
+    "replay",
     "resolve_blobs",
     "restore_from_storage",
     "run",

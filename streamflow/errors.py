@@ -27,6 +27,16 @@ def redact_secrets(text: str) -> str:
     return _SECRET.sub(lambda match: (match[1] or match[2] or "") + "[redacted]", text)
 
 
+def secret_spans(text: str) -> list[tuple[int, int]]:
+    """Where in a text there is what looks like a key, without the words that announce it.
+
+    >>> secret_spans("Authorization: Bearer abcdefghijk")
+    [(22, 33)]
+    """
+    # The group that announces the key, if there is one, ends where the key begins.
+    return [(max(match.end(1), match.end(2), match.start()), match.end()) for match in _SECRET.finditer(text)]
+
+
 class StreamflowError(Exception):
     """Root of all errors of this library; each can say what came before it.
 

@@ -8,6 +8,7 @@ from streamflow.cli.chat import chat
 from streamflow.cli.decode import decode
 from streamflow.cli.demo import demo
 from streamflow.cli.doctor import doctor
+from streamflow.cli.record import record, replay
 from streamflow.cli.simulate import simulate
 from streamflow.cli.speak import speak
 from streamflow.errors import StreamflowError, UsageError
@@ -32,6 +33,8 @@ app.command()(chat)
 app.command()(decode)
 app.command()(demo)
 app.command()(doctor)
+app.command()(record)
+app.command()(replay)
 app.command()(simulate)
 app.command()(speak)
 

@@ -10,6 +10,7 @@ from streamflow.operators._marker_filter import marker_filter
 from streamflow.operators._ndjson_decode import ndjson_decode
 from streamflow.operators._normalize_provider import normalize_provider
 from streamflow.operators._partial_json import partial_json
+from streamflow.operators._record import record
 from streamflow.operators._redact import redact
 from streamflow.operators._reorder import reorder
 from streamflow.operators._segments import segments
@@ -39,6 +40,7 @@ __all__ = [
     "ndjson_decode",
     "normalize_provider",
     "partial_json",
+    "record",
     "redact",
     "reorder",
     "segments",

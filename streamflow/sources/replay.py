@@ -124,6 +124,6 @@ def replay(source: str | os.PathLike[str] | Recording, speed: float = 1.0, *, pr
     [b'a', b'b']
     """
     if isinstance(speed, bool) or not isinstance(speed, int | float) or not speed > 0:
-        raise UsageError(f"replay(speed={speed!r}): give 1 for its own time, n for n times faster, math.inf for at once")
+        raise UsageError(f"replay(speed={speed!r}): 1 is its own time, n is n times faster, math.inf is at once")
     recording = source if isinstance(source, Recording) else load_recording(source, provider=provider)
     return Replay(recording, float(speed))

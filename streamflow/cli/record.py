@@ -1,0 +1,82 @@
+"""``streamflow record`` and ``streamflow replay``: streams into files, and back."""
+
+import math
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from streamflow.errors import UsageError
+from streamflow.recordings import RecordingWriter, load_recording
+
+_READ = 1 << 16
+
+
+def record(
+    file: Annotated[Path, typer.Argument(help="Where to write the recording.")],
+    provider: Annotated[str, typer.Option(help="Whose stream it is; kept in the file.")] = "",
+    quiet: Annotated[bool, typer.Option("--quiet", help="Do not pass the bytes on.")] = False,
+) -> None:
+    """Record what comes in on standard input, piece by piece with its times, and pass it on.
+
+    Example: curl -N https://api.example/v1/messages ... | streamflow record answer.jsonl --provider anthropic
+    """
+    writer = RecordingWriter(file, provider=provider)
+    begin = time.monotonic()
+    try:
+        while data := os.read(sys.stdin.fileno(), _READ):
+            writer.write(time.monotonic() - begin, data)
+            if not quiet:
+                sys.stdout.buffer.write(data)
+                sys.stdout.buffer.flush()
+        writer.end("completed", time.monotonic() - begin)
+    except (KeyboardInterrupt, BrokenPipeError):
+        writer.end("cancelled", time.monotonic() - begin)
+        raise
+
+
+def replay(
+    file: Annotated[Path, typer.Argument(help="A recording, a VCR cassette, or a plain capture of a body.")],
+    speed: Annotated[str, typer.Option(help="1: in its own time, n: n times faster, inf: at once.")] = "1",
+    recut: Annotated[int, typer.Option(help="Cut the bytes into pieces of this size (0: as recorded).", min=0)] = 0,
+) -> None:
+    """Write the bytes of a recording to standard output, at the times at which they came.
+
+    Exits with 3 when the recording ends in an error, or was cut.
+
+    Example: streamflow replay answer.jsonl --speed inf | streamflow decode anthropic --emit text
+    """
+    pace = _pace(speed)
+    recording = load_recording(file)
+    if recut:
+        recording = recording.recut(size=recut)
+    begin = time.monotonic()
+    for piece in recording.pieces:
+        if not isinstance(piece.item, bytes):
+            raise UsageError(f"{file} is a recording of events; replay writes bytes (use sf.replay in a program)")
+        _wait_until(begin + piece.t / pace)
+        sys.stdout.buffer.write(piece.item)
+        sys.stdout.buffer.flush()
+    _wait_until(begin + recording.end_t / pace)
+    if recording.end != "completed":
+        told = recording.error.message if recording.error else f"it was {recording.end}"
+        print(f"streamflow: the recording ends early: {told}", file=sys.stderr)
+        raise typer.Exit(3)
+
+
+def _pace(speed: str) -> float:
+    try:
+        pace = float(speed)
+    except ValueError:
+        pace = 0.0
+    if not pace > 0:
+        raise UsageError(f"--speed {speed}: give a number above 0, or inf")
+    return pace
+
+
+def _wait_until(moment: float) -> None:
+    if not math.isinf(moment) and (rest := moment - time.monotonic()) > 0:
+        time.sleep(rest)

@@ -1,0 +1,303 @@
+"""Recordings: what came, piece by piece and with its times, in one file of JSON lines.
+
+The first line says what it is: ``{"streamflow": 1, "provider": ..., "headers": {...}}``. Then comes one line for each
+piece, ``{"t": seconds, "text": ...}`` or ``{"t": seconds, "base64": ...}``, or for each item of a later stage,
+``{"t": seconds, "event": {...}}``; the last line says how it ended: ``{"t": ..., "end": "completed"}``,
+``"cancelled"``, or ``{"t": ..., "error": {...}}``. A file without that line was cut.
+"""
+
+import base64
+import binascii
+import json
+import os
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import orjson
+
+from streamflow.encoding import from_json, to_json
+from streamflow.errors import ProtocolError, StreamflowError, UsageError, error_from_info, redact_secrets, secret_spans
+from streamflow.events import ErrorInfo
+
+VERSION = 1
+
+# Only these headers are kept: none of them ever holds a key, a cookie or the name of an account.
+KEPT_HEADERS = frozenset(
+    ("content-type", "content-encoding", "date", "retry-after", "retry-after-ms", "x-should-retry", "transfer-encoding")
+)
+ENDS = ("completed", "cancelled", "error", "cut")
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """One item of a recording and when it came."""
+
+    t: float
+    item: Any
+
+
+class Recording(msgspec.Struct, frozen=True):
+    """A recorded stream. ``end`` is ``completed``, ``cancelled``, ``error``, or ``cut`` where the file just stops.
+
+    >>> recording = Recording("openai", (Piece(0.0, b"data: a\\n\\n"), Piece(0.5, b"data: b\\n\\n")))
+    >>> [len(piece.item) for piece in recording.recut(size=4).pieces], recording.recut(size=4).pieces[-1].t
+    ([4, 4, 4, 4, 2], 0.5)
+    """
+
+    provider: str = ""
+    pieces: tuple[Piece, ...] = ()
+    end: str = "completed"
+    end_t: float = 0.0
+    error: StreamflowError | None = None
+    headers: dict[str, str] = {}
+
+    @property
+    def data(self) -> bytes:
+        """All bytes, joined."""
+        self._check_bytes()
+        return b"".join(piece.item for piece in self.pieces)
+
+    def recut(self, size: int | None = None, seed: int | None = None) -> "Recording":
+        """The same bytes in other pieces: of ``size`` bytes, or of random sizes by ``seed``.
+
+        A new piece comes when its last byte came.
+        """
+        if (size is None) == (seed is None):
+            raise UsageError("recut takes one of size= (bytes in a piece) and seed= (random sizes)")
+        if size is not None and size < 1:
+            raise UsageError(f"recut(size={size}): a piece has at least one byte")
+        data = self.data
+        rng = random.Random(seed)
+        ends: list[int] = []
+        at = 0
+        while at < len(data):
+            at = min(len(data), at + (size or rng.randint(1, 64)))
+            ends.append(at)
+        times = _times_of_ends(self.pieces, ends)
+        starts = [0, *ends[:-1]]
+        pieces = (Piece(t, data[start:end]) for start, end, t in zip(starts, ends, times, strict=True))
+        return msgspec.structs.replace(self, pieces=tuple(pieces))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file."""
+        writer = RecordingWriter(path, provider=self.provider, headers=self.headers)
+        for piece in self.pieces:
+            writer.write(piece.t, piece.item)
+        writer.end(self.end, self.end_t, self.error)
+
+    def _check_bytes(self) -> None:
+        if not all(isinstance(piece.item, bytes) for piece in self.pieces):
+            raise UsageError("this recording holds events, not bytes: only bytes can be joined and cut anew")
+
+
+def _times_of_ends(pieces: Iterable[Piece], ends: Iterable[int]) -> Iterator[float]:
+    came = 0
+    rest = iter(pieces)
+    t = 0.0
+    for end in ends:
+        while came < end:
+            piece = next(rest)
+            came += len(piece.item)
+            t = piece.t
+        yield t
+
+
+class RecordingWriter:
+    """Writes a recording as it happens; each line is one write, so that a killed process leaves whole lines.
+
+    ``secrets`` are taken out of the bytes wherever they occur; what looks like a key is, too. Their length stays.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "answer.jsonl"
+    >>> writer = RecordingWriter(path, provider="openai")
+    >>> writer.write(0.0, b"data: [DONE]\\n\\n"); writer.end("completed", 0.1)
+    >>> load_recording(path).end
+    'completed'
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        provider: str = "",
+        headers: Mapping[str, str] | None = None,
+        secrets: Iterable[str] = (),
+    ) -> None:
+        self._secrets = [secret for secret in secrets if secret]
+        try:
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
+        except OSError as error:
+            raise UsageError(f"cannot write the recording {path}: {error.strerror}") from error
+        self._line({"streamflow": VERSION, "provider": provider, "headers": kept_headers(headers or {})})
+
+    def write(self, t: float, item: Any) -> None:
+        """One piece or event."""
+        if isinstance(item, bytes | bytearray | memoryview):
+            self._line({"t": t, **_piece_fields(self._masked(bytes(item)))})
+        elif isinstance(item, str):
+            self._line({"t": t, "string": item})
+        else:
+            self._line({"t": t, "event": orjson.Fragment(to_json(item))})
+
+    def end(self, how: str, t: float, error: BaseException | None = None) -> None:
+        """How it ended; nothing is written after this."""
+        if self._file < 0:
+            return
+        if how == "error":
+            info = error.info() if isinstance(error, StreamflowError) else _foreign_error(error)
+            self._line({"t": t, "error": orjson.Fragment(to_json(info))})
+        elif how != "cut":
+            self._line({"t": t, "end": how})
+        os.close(self._file)
+        self._file = -1
+
+    def _masked(self, data: bytes) -> bytes:
+        text = data.decode("latin-1")
+        for secret in self._secrets:
+            text = text.replace(secret, "*" * len(secret))
+        for start, end in secret_spans(text):
+            text = text[:start] + "*" * (end - start) + text[end:]
+        return text.encode("latin-1")
+
+    def _line(self, fields: dict[str, Any]) -> None:
+        if self._file >= 0:
+            os.write(self._file, orjson.dumps(fields) + b"\n")
+
+
+def kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers that may be kept, their values without what looks like a key.
+
+    >>> kept_headers({"Content-Type": "text/event-stream", "Set-Cookie": "a=b", "Authorization": "Bearer x"})
+    {'content-type': 'text/event-stream'}
+    """
+    lower = {name.lower(): value for name, value in headers.items()}
+    return {name: redact_secrets(value) for name, value in lower.items() if name in KEPT_HEADERS}
+
+
+def _piece_fields(data: bytes) -> dict[str, str]:
+    try:
+        return {"text": data.decode()}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def _foreign_error(error: BaseException | None) -> ErrorInfo:
+    return ErrorInfo("StreamflowError", redact_secrets(f"{type(error).__name__}: {error}"))
+
+
+def load_recording(path: str | os.PathLike[str], *, provider: str = "") -> Recording:
+    """A recording from its file; also a VCR cassette, or a plain capture such as ``curl -N ... > file``.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "capture"
+    >>> _ = path.write_bytes(b"data: a\\n\\ndata: b\\n\\n")
+    >>> [piece.item for piece in load_recording(path, provider="openai").pieces]
+    [b'data: a\\n\\n', b'data: b\\n\\n']
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read the recording {path}: {error.strerror}") from error
+    head = _object(data.partition(b"\n")[0])
+    if head is not None and "streamflow" in head:
+        return _own(data, head, path, provider)
+    if (cassette := _cassette(data)) is not None:
+        return _from_cassette(cassette, provider)
+    return from_capture(data, provider=provider)
+
+
+def _own(data: bytes, head: dict[str, Any], path: Any, provider: str) -> Recording:
+    if head["streamflow"] != VERSION:
+        raise UsageError(f"{path} is a recording of version {head['streamflow']!r}; this release reads {VERSION}")
+    pieces: list[Piece] = []
+    end, end_t, error = "cut", 0.0, None
+    offset = data.find(b"\n") + 1
+    for line in data[offset:].split(b"\n"):
+        if not line:
+            continue
+        fields = _object(line)
+        if fields is None or not isinstance(fields.get("t"), int | float):
+            if offset + len(line) == len(data):
+                break  # the last line was torn: the writer was killed
+            raise ProtocolError(f"{path}: the line at byte {offset} is no line of a recording", position=offset)
+        end_t = fields["t"]
+        if "end" in fields:
+            end = fields["end"]
+        elif "error" in fields:
+            end, error = "error", error_from_info(msgspec.convert(fields["error"], ErrorInfo))
+        else:
+            pieces.append(Piece(end_t, _item(fields, path, offset)))
+        offset += len(line) + 1
+    name = provider or head.get("provider") or ""
+    return Recording(name, tuple(pieces), end, end_t, error, head.get("headers") or {})
+
+
+def _item(fields: dict[str, Any], path: Any, offset: int) -> Any:
+    try:
+        if "text" in fields:
+            return fields["text"].encode()
+        if "base64" in fields:
+            return base64.b64decode(fields["base64"], validate=True)
+        if "string" in fields:
+            return fields["string"]
+        return from_json(orjson.dumps(fields["event"]))
+    except (KeyError, ValueError, AttributeError, binascii.Error, msgspec.ValidationError) as error:
+        message = f"{path}: the line at byte {offset} cannot be read ({error})"
+        raise ProtocolError(message, position=offset) from error
+
+
+def from_capture(data: bytes, *, provider: str = "") -> Recording:
+    """A body without times: one piece for each event where events are recognised, else one piece.
+
+    >>> from_capture(b"data: a\\r\\n\\r\\n").pieces[0].item
+    b'data: a\\r\\n\\r\\n'
+    """
+    blank = b"\r\n\r\n" if b"\r\n\r\n" in data else b"\n\n"
+    items = [event + blank for event in data.split(blank)]
+    items[-1] = items[-1].removesuffix(blank)
+    return Recording(provider, tuple(Piece(0.0, item) for item in items if item))
+
+
+def _cassette(data: bytes) -> dict[str, Any] | None:
+    if b"interactions" not in data[:200_000]:
+        return None
+    loaded = _object(data)
+    if loaded is None and data.lstrip()[:1] not in (b"{", b"["):
+        try:
+            import yaml  # type: ignore[import-untyped]
+        except ImportError:
+            raise UsageError("reading a VCR cassette in YAML needs PyYAML: pip install pyyaml") from None
+        try:
+            loaded = yaml.safe_load(data)
+        except yaml.YAMLError:
+            return None
+    return loaded if isinstance(loaded, dict) and isinstance(loaded.get("interactions"), list) else None
+
+
+def _from_cassette(cassette: dict[str, Any], provider: str) -> Recording:
+    for interaction in cassette["interactions"]:
+        response = interaction.get("response") or {}
+        body = response.get("body") or {}
+        raw = body.get("string", body.get("base64_string", "")) if isinstance(body, dict) else body
+        data = raw if isinstance(raw, bytes) else str(raw).encode("utf-8", "surrogateescape")
+        if isinstance(body, dict) and "base64_string" in body:
+            data = base64.b64decode(data)
+        if not data:
+            continue
+        headers = {
+            name: value[0] if isinstance(value, list) else str(value)
+            for name, value in (response.get("headers") or {}).items()
+        }
+        capture = from_capture(data, provider=provider)
+        return msgspec.structs.replace(capture, headers=kept_headers(headers))
+    raise UsageError("the cassette has no response with a body")
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
