@@ -70,12 +70,15 @@ def alone(name: str, rng: random.Random) -> Subject:
 
 
 def chain(rng: random.Random) -> Subject:
-    """Three operators over events, in any order; what gives a view comes last."""
+    """Three operators: over events in any order, what gives a view last; or all the way from bytes."""
     rows = {name: row for name, row in present().items() if row.takes == "events"}
-    inner = [name for name, row in rows.items() if row.gives == "events"]
-    first, second = rng.sample(inner, 2)
-    names = (first, second, rng.choice([name for name in rows if name not in (first, second)]))
-    return Subject(names, tuple(rng.choice(rows[name].makes) for name in names), tuple(rows[name] for name in names))
+    if rng.random() < 0.15:
+        names = ("sse_decode", "normalize_provider", rng.choice(list(rows)))
+    else:
+        first, second = rng.sample([name for name, row in rows.items() if row.gives == "events"], 2)
+        names = (first, second, rng.choice([name for name in rows if name not in (first, second)]))
+    chosen = tuple(present()[name] for name in names)
+    return Subject(names, tuple(rng.choice(row.makes) for row in chosen), chosen)
 
 
 def source(subject: Subject, rng: random.Random) -> Source:

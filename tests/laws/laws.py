@@ -1,6 +1,7 @@
 """The laws, each a function that raises `AssertionError` when an example breaks it."""
 
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -97,7 +98,7 @@ def check_segments(items: list[Any]) -> None:
 
 
 def conservation(subject: Subject, source: Source, rng: random.Random) -> None:
-    """An operator that does not change text gives out the text that it was given; offsets say the truth."""
+    """Text that is kept leaves as it came; of text that is split every character is shown, hidden or structure."""
     if source.form not in ("strings", "events"):
         return
     items = source.pieces(rng, "random")
@@ -107,6 +108,48 @@ def conservation(subject: Subject, source: Source, rng: random.Random) -> None:
     raw = nasty_events.raw_text(items)
     if subject.same_text:
         assert shown(outcome.items) == raw, f"{shown(outcome.items)!r} is not {raw!r}"
+    if all(row.same_text or row.splits for row in subject.rows) and subject.gives != "view":
+        check_offsets(outcome.items, raw)
+        if any(row.splits for row in subject.rows) and source.form == "strings":
+            check_coverage(outcome.items, raw)
+
+
+def check_offsets(items: list[Any], raw: str) -> None:
+    """A chunk says where in the model's text it stands."""
+    for item in items:
+        if isinstance(item, Chunk) and item.part is None and item.start >= 0 and item.kind != "tool_result":
+            there = raw[item.start : item.start + len(item.text)]
+            assert there == item.text, f"{item.text!r} says {item.start}, where {there!r} is"
+
+
+_TAG = r"""</?[^\s<>"'][^<>"']*(?:"[^"]*"|'[^']*'|[^<>"'])*>|\[/?[A-Z]+\]"""
+_STRUCTURE = re.compile(
+    rf"""(?:\s|{_TAG}|[\[\]{{}},:]|"tool_calls"|"tools"|<\|[a-z]+\|>|final|assistant)*""", re.DOTALL
+)
+
+
+def check_coverage(items: list[Any], raw: str) -> None:
+    """Between the texts and the sources of the other blocks there is nothing but wrappers, white space and strays."""
+    covered = [False] * (len(raw) + 1)
+    covered[len(raw)] = True
+    cursor = 0
+    for item in items:
+        if isinstance(item, Chunk) and item.kind == "text" and item.start >= 0:
+            covered[item.start : item.start + len(item.text)] = [True] * len(item.text)
+        elif isinstance(item, BlockComplete) and item.kind != "text":
+            assert item.raw is not None, f"no source: {brief(item)}"
+            source = item.raw if item.raw in raw else item.raw.removeprefix("<think>")  # that the template opened
+            place = raw.find(source, cursor)
+            assert place >= 0, f"the source {source!r} is not in the text after {cursor}"
+            cursor = place + len(source)
+            covered[place:cursor] = [True] * len(source)
+    start: int | None = None
+    for place, is_covered in enumerate(covered):
+        if is_covered and start is not None:
+            gap, start = raw[start:place], None
+            assert _STRUCTURE.fullmatch(gap), f"lost: {gap!r}"
+        elif not is_covered and start is None:
+            start = place
 
 
 def shown(items: list[Any]) -> str:

@@ -16,6 +16,7 @@ class Row(NamedTuple):
     ``makes`` are the ways to make it. ``takes`` is bytes, frames or events; what takes events takes plain strings too.
     ``gives`` is frames, events (the grammar holds), stamped (the same in envelopes) or a view (other items in the place
     of chunks). ``forwards``: what it does not own passes at once. ``same_text``: the visible text leaves as it came.
+    ``splits``: text becomes blocks, and their ``raw`` is where they came from.
     ``elsewhere``: the tests that hold the laws of an operator that cannot be run step by step.
     """
 
@@ -26,6 +27,7 @@ class Row(NamedTuple):
     same_text: bool = False
     body: Callable[[Any], bytes] | None = None
     elsewhere: str = ""
+    splits: bool = False
 
 
 ROWS: dict[str, Row] = {
@@ -49,6 +51,7 @@ ROWS: dict[str, Row] = {
     "segments": Row((lambda: ops.segments(),), gives="view", same_text=True),
     "invocations": Row((lambda: ops.invocations(),), same_text=True),
     "smooth": Row((), elsewhere="tests/operators/test_smooth.py"),  # it holds complete blocks until their time comes
+    "record": Row((), elsewhere="tests/operators/test_record.py"),  # a tap that writes a file
     "speak": Row((), elsewhere="tests/operators/test_speak.py"),  # its items are made by tasks, in their own time
     "stop_sequences": Row(
         (
@@ -72,18 +75,20 @@ ROWS: dict[str, Row] = {
             lambda: ops.xml_block_split(tables=("channels",)),
             lambda: ops.xml_block_split(on_unclosed="show", code="ignore"),
             lambda: ops.xml_block_split(on_unclosed="error", starts_open="think"),
-        )
+        ),
+        splits=True,
     ),
-    "sentinel_split": Row((lambda: ops.sentinel_split(),)),
+    "sentinel_split": Row((lambda: ops.sentinel_split(),), splits=True),
     "json_tool_split": Row(
         (
             lambda: ops.json_tool_split(),
             lambda: ops.json_tool_split(profile="openai"),
             lambda: ops.json_tool_split(profile="gemini"),
             lambda: ops.json_tool_split(profile="any"),
-        )
+        ),
+        splits=True,
     ),
-    "block_split": Row((lambda: ops.block_split(strategies=["xml", "json", "sentinel"]),)),
+    "block_split": Row((lambda: ops.block_split(strategies=["xml", "json", "sentinel"]),), splits=True),
     "redact": Row(
         (
             lambda: ops.redact(["secret", r"sk-\d{4,8}"]),

@@ -22,7 +22,9 @@ def test_every_operator_has_a_row():
 
 
 def test_what_is_tested_elsewhere_is_tested():
-    assert all((ROOT / row.elsewhere).is_file() for row in ROWS.values() if not row.makes)
+    elsewhere = [ROWS[name].elsewhere for name in operators.__all__ if not ROWS[name].makes]
+    assert all(elsewhere)
+    assert all((ROOT / path).is_file() for path in elsewhere)
 
 
 @pytest.mark.parametrize("name", names())
