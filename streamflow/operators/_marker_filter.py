@@ -24,7 +24,7 @@ class MarkerFilter:
         self._names = names
         self._ids = ids
         self._calls = FencedCalls(names)
-        self._text = TextRewrite(_MARKERS, lambda marker: "", self._watch if names else None)
+        self._text = TextRewrite(_MARKERS, "", self._watch if names else None)
         self._next_index = 0
         self._plain = False
 

@@ -34,4 +34,4 @@ def redact(patterns: Sequence[str | re.Pattern[str]], replacement: str = "[redac
     if not isinstance(replacement, str):
         raise UsageError(f"replacement must be text, not {type(replacement).__name__}")
     table = MatchTable(compile_patterns(patterns))
-    return lift(lambda: TextRewrite(table, lambda match: replacement), "redact")
+    return lift(lambda: TextRewrite(table, replacement), "redact")

@@ -53,6 +53,7 @@ class StopSequences:
         self._strings = PatternMatcher(self._table)
         self._stop: str | None = None
         self._closed: set[int] = set()  # blocks that the stop closed
+        self._silenced: set[int] = set()  # visible blocks that were open and empty when it came
         self._late: dict[int, str | None] = {}  # blocks that began after it, with the ids of their calls
 
     def feed(self, item: Any) -> list[Any]:
@@ -106,6 +107,7 @@ class StopSequences:
             self._record.add(chunk)
             return [chunk]
         if self._stop is not None:
+            self._silenced.add(index)
             return []
         track = self._tracks.get(index)
         if track is None:
@@ -156,6 +158,8 @@ class StopSequences:
             return []
         if index in self._closed:
             return []
+        if index in self._silenced:
+            return list(self._record.close(index))
         track = self._tracks.pop(index, None)
         out = self._said(track, track.flush()) if track is not None else []
         self._record.add(event)

@@ -19,19 +19,23 @@ _WORD = re.compile(r"\w")
 class Span(msgspec.Struct, frozen=True, gc=False):
     """A piece of the text: the text itself, its offset in all that was fed, and whether it is a match.
 
-    >>> Span("secret", 4, True).matched
-    True
+    A match that is certain though its end is not (``secret`` may still become ``secretary``) is announced first, as a
+    span without text; when it is over the whole match follows, as ``announced``.
+
+    >>> Span("secret", 4, True).announced
+    False
     """
 
     text: str
     start: int
     matched: bool = False
+    announced: bool = False
 
 
 class _State:
     """Places that are alive, each with the age of its match; and the best finished match, if there is one."""
 
-    __slots__ = ("after_word", "age", "decided", "held", "idle", "moves", "since", "threads")
+    __slots__ = ("after_word", "age", "certain", "decided", "held", "idle", "moves", "since", "threads")
 
     def __init__(self, threads: dict[int, int], age: int, since: int, after_word: bool) -> None:
         self.threads = threads
@@ -39,6 +43,7 @@ class _State:
         self.since = since  # how long ago it ended
         self.after_word = after_word
         self.held = max(max(threads.values(), default=0), age)
+        self.certain = bool(age) and self.held == age  # no match that began earlier is alive
         self.decided = bool(age) and not threads
         self.idle = not self.held
         self.moves: dict[str, _State] = {}
@@ -141,7 +146,7 @@ class PatternMatcher:
     [('secret', True), ('!', False)]
     """
 
-    __slots__ = ("_before", "_fed", "_first", "_state", "_table", "held")
+    __slots__ = ("_announced", "_before", "_fed", "_first", "_state", "_table", "held")
 
     def __init__(self, table: MatchTable) -> None:
         self._table = table
@@ -149,6 +154,7 @@ class PatternMatcher:
         self._state = table.idle("")
         self._before = ""  # the character before the held text
         self._fed = 0  # the offset of the held text
+        self._announced = False
         self.held = ""
 
     def feed(self, text: str) -> list[Span]:
@@ -172,7 +178,7 @@ class PatternMatcher:
                 break
             begins, ends = length - end.age, length - end.since
             self._give(out, text, 0, begins)
-            self._give(out, text, begins, ends, matched=True)
+            self._match(out, text, begins, ends)
             self._state = self._table.idle(text[ends - 1])
             self._settle(text, ends)
             self._scan(self.held, 0, out)
@@ -204,20 +210,29 @@ class PatternMatcher:
             char = text[position]
             state = state.moves.get(char) or table.move(state, char)
             position += 1
-            if state.decided:
-                begins, position = position - state.age, position - state.since
+            if state.certain:
+                begins = position - state.age
                 self._give(out, text, given, begins)
-                self._give(out, text, begins, position, matched=True)
-                given = position
-                state = table.idle(text[position - 1])
+                given = begins
+                if state.decided:
+                    given = position = position - state.since
+                    self._match(out, text, begins, position)
+                    state = table.idle(text[position - 1])
+                elif not self._announced:
+                    out.append(Span("", self._fed + begins, True))
+                    self._announced = True
         self._state = state
         keep = end - state.held
         self._give(out, text, given, keep)
         self._settle(text, keep)
 
-    def _give(self, out: list[Span], text: str, start: int, end: int, matched: bool = False) -> None:
+    def _give(self, out: list[Span], text: str, start: int, end: int) -> None:
         if end > start:
-            out.append(Span(text[start:end], self._fed + start, matched))
+            out.append(Span(text[start:end], self._fed + start))
+
+    def _match(self, out: list[Span], text: str, start: int, end: int) -> None:
+        out.append(Span(text[start:end], self._fed + start, True, self._announced))
+        self._announced = False
 
     def _settle(self, text: str, keep: int) -> None:
         if keep:

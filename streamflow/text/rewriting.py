@@ -103,20 +103,20 @@ class TextTrack:
 class TextRewrite:
     """Replaces matches in the text of blocks and in plain strings. Tool calls are left alone: they are data.
 
-    ``replace`` gives what stands for a match, or "" for nothing. ``watch`` is told of all visible text and matches, in
-    their order, with True for a match.
+    A match is replaced as soon as it is certain, even if its end is not. ``watch`` is told of all visible text and
+    matches, in their order, with True for a match.
 
     >>> from streamflow.text.patterns import compile_patterns
-    >>> stage = TextRewrite(MatchTable(compile_patterns(["cat"])), str.upper)
-    >>> stage.feed("a ca"), stage.feed("t."), stage.flush()
-    (['a '], ['CAT.'], [])
+    >>> stage = TextRewrite(MatchTable(compile_patterns(["cats?"])), "*")
+    >>> stage.feed("a ca"), stage.feed("t"), stage.feed("."), stage.flush()
+    (['a '], ['*'], ['.'], [])
     """
 
     def __init__(
-        self, table: MatchTable, replace: Callable[[str], str], watch: Callable[[str, bool], None] | None = None
+        self, table: MatchTable, replacement: str, watch: Callable[[str, bool], None] | None = None
     ) -> None:
         self._table = table
-        self._replace = replace
+        self._replacement = replacement
         self._watch = watch
         self._tracks: dict[int, TextTrack] = {}
         self._strings = PatternMatcher(table)
@@ -177,11 +177,10 @@ class TextRewrite:
 
     def _said(self, track: TextTrack, spans: list[Span]) -> list[Any]:
         out: list[Any] = []
-        if self._watch is not None and track.visible:
-            for span in spans:
-                self._watch(span.text, span.matched)
+        if track.visible:
+            self._tell(spans)
         for span in spans:
-            out += track.chunks(span, self._replace(span.text) if span.matched else None)
+            out += track.chunks(span, self._instead(span))
         for chunk in out:
             self._record.add(chunk)
         return out
@@ -190,13 +189,23 @@ class TextRewrite:
         return self._said_as_string(self._strings.feed(text))
 
     def _said_as_string(self, spans: list[Span]) -> list[Any]:
-        if self._watch is not None:
-            for span in spans:
-                self._watch(span.text, span.matched)
+        self._tell(spans)
         return self._string_of(spans)
 
+    def _tell(self, spans: list[Span]) -> None:
+        if self._watch is not None:
+            for span in spans:
+                if span.text:
+                    self._watch(span.text, span.matched)
+
+    def _instead(self, span: Span) -> str | None:
+        """What is said in place of a span; None when the span is said itself."""
+        if not span.matched:
+            return None
+        return "" if span.announced else self._replacement
+
     def _string_of(self, spans: list[Span]) -> list[Any]:
-        text = "".join(self._replace(span.text) if span.matched else span.text for span in spans)
+        text = "".join(span.text if (said := self._instead(span)) is None else said for span in spans)
         return [text] if text else []
 
     def _on_block_start(self, event: BlockStart) -> list[Any]:

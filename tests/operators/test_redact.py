@@ -19,6 +19,7 @@ from streamflow.events import (
     Usage,
 )
 from streamflow.operators import redact, to_response
+from tests.laws import test_earliest_release as oracle
 from tests.support.cuts import merged
 from tests.support.grammar import assert_grammar
 from tests.support.turns import all_cuts, block, call_block, chunk_texts, turn
@@ -51,6 +52,22 @@ def test_no_character_of_a_match_is_ever_out():
         assert "secret" not in out
         assert not out.endswith("s") or out.endswith("]s")
     assert out + "".join(feeder.finalize()) == "a secre [redacted] [redacted] [redacted]s"
+
+
+@pytest.mark.parametrize(
+    ("patterns", "alphabet"),
+    [
+        (["ab", "abc"], "abcd"),
+        (["a{1,3}"], "ab"),
+        (["ab", "xab{2}"], "abx"),
+        (["a|ab{2}c"], "abc"),
+        ([r"\bab\b"], "ab "),
+        ([r"a\b", "ba"], "ab "),
+    ],
+)
+def test_what_is_out_is_what_every_continuation_agrees_on(patterns, alphabet):
+    case = oracle.Case("redact", lambda: redact(patterns, "*"), alphabet, 4, 3)
+    oracle.test_what_is_out_is_what_is_certain(case)
 
 
 def test_offsets_still_point_into_the_raw_text():

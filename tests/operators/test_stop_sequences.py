@@ -104,6 +104,14 @@ def test_a_call_that_began_before_the_stop_runs_to_its_own_end():
     assert out[-1].stop_reason == "stop_sequence"
 
 
+def test_a_text_that_had_not_begun_when_the_stop_came_stays_empty():
+    first, second = block(["a<|eot|>b"], 0), block(["c"], 1)
+    events = [StreamStart(), first[0], second[0], *first[1:], *second[1:], StreamCompleted()]
+    out = sf.run(events, stop_sequences(STOPS))
+    assert_grammar(out)
+    assert [event.content for event in out if isinstance(event, BlockComplete)] == ["a", ""]
+
+
 def test_thought_and_arguments_are_not_searched():
     events = turn(block(["a<|eot|>b"], 0, "thinking"), call_block(['{"a":"<|eot|>"}'], 1, input={"a": "<|eot|>"}))
     assert sf.run(events, stop_sequences(STOPS)) == events

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from streamflow.text import pattern_matcher
-from streamflow.text.pattern_matcher import MatchTable, PatternMatcher
+from streamflow.text.pattern_matcher import MatchTable, PatternMatcher, Span
 from streamflow.text.patterns import Automaton, compile_patterns, literal_pattern
 from tests.support.turns import all_cuts
 
@@ -59,6 +59,8 @@ def joined(spans):
     for span in spans:
         assert span.start == position
         position += len(span.text)
+        if not span.text:
+            continue
         if out and not span.matched and not out[-1][1]:
             out[-1] = (out[-1][0] + span.text, False)
         else:
@@ -121,6 +123,23 @@ def test_the_match_that_ends_first_counts_when_asked_for():
         assert read(table, pieces)[:2] == [("xa", False), ("bc", True)]
     for pieces in all_cuts("x\n\n\nU:"):
         assert read(table, pieces) == [("x\n", False), ("\n\nU:", True)]
+
+
+def test_a_match_that_is_certain_is_announced_before_its_end_is():
+    for text, announced in (("a secret", True), ("a secre", False), ("a secreta", True), ("a secretx", False)):
+        matcher = PatternMatcher(MatchTable(compile_patterns(["secret(?:ary)?"])))
+        spans = [span for char in text for span in matcher.feed(char)]
+        assert ((spans[-1].text, spans[-1].matched) == ("", True)) is announced
+        if announced:
+            assert matcher.flush()[0] == Span("secret", 2, True, True)
+
+
+def test_a_match_is_not_announced_while_one_that_began_before_it_may_win():
+    matcher = PatternMatcher(MatchTable(compile_patterns(["ab", "xab{2}"])))
+    assert matcher.feed("xab") == []
+    assert [(span.text, span.matched, span.announced) for span in matcher.feed("c")] == [
+        ("x", False, False), ("ab", True, False), ("c", False, False),
+    ]  # fmt: skip
 
 
 def test_text_without_a_first_character_is_never_held():
