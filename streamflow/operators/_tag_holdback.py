@@ -7,7 +7,6 @@ from streamflow.events import TERMINAL, BlockComplete, BlockStart, Chunk, Retryi
 from streamflow.stage import Operator, lift
 from streamflow.text.holdback import MAX_TAG, Holdback, Markers, tag_markers
 
-
 _ENDING = (BlockStart, StreamStart, *TERMINAL)
 
 
@@ -64,6 +63,9 @@ class TagHoldback:
                 self._last = chunk
                 return [*out, chunk]
             self._start = chunk.start
+        elif pieces and chunk.start != self._start + held and len(pieces[0]) > held and not self._is_marker(pieces[0]):
+            # Text was left out in between: each side has an offset of its own.
+            pieces[:1] = [pieces[0][:held], pieces[0][held:]]
         place = 0
         for piece in pieces:
             out.append(msgspec.structs.replace(chunk, text=piece, start=self._offset(chunk, place, held)))
@@ -71,6 +73,10 @@ class TagHoldback:
         self._start = self._offset(chunk, place, held)
         self._last = chunk
         return out
+
+    def _is_marker(self, piece: str) -> bool:
+        found = self._machine.markers.search(piece, 0, final=True)
+        return found is not None and found.start == 0
 
     def _offset(self, chunk: Chunk, place: int, held: int) -> int:
         if place >= held:

@@ -115,8 +115,7 @@ class BlockWriter:
         elif self._has_gap:
             self.text_starts.append((self.base + place, block.index, sum(map(len, block.parts))))
         self._has_gap = False
-        block.parts.append(text)
-        self.out.append(Chunk(block.index, "text", text, True, 0, None, None, None, self.offset_of(place)))
+        self._say(block, text, place, 0)
 
     def end_text(self, incomplete: bool = False, opaque: Any = None, content: str | None = None) -> None:
         """Close the running text block. Opaque material is never lost: if need be it goes into an empty block."""
@@ -167,11 +166,20 @@ class BlockWriter:
 
     def add(self, block: OpenBlock, text: str, place: int, depth: int = 0) -> None:
         """Content of an open block. In a call it is JSON of the arguments; a place of -1 means made, not read."""
-        if not text:
-            return
+        if text:
+            self._say(block, text, place, depth)
+
+    def _say(self, block: OpenBlock, text: str, place: int, depth: int) -> None:
+        start = -1
+        if place >= 0:
+            start = self.offset_of(place)
+            if self._shifts and (size := self._shifts[0][0] - self.base - place) < len(text):
+                # Text was left out in the middle: each side has an offset of its own.
+                self._say(block, text[:size], place, depth)
+                self._say(block, text[size:], place + size, depth)
+                return
         block.parts.append(text)
         part = "input" if block.kind == "tool_call" else None
-        start = self.offset_of(place) if place >= 0 else -1
         self.out.append(
             Chunk(block.index, block.kind, text, block.visible, depth, part, block.tool_id, block.tool_name, start)
         )

@@ -133,16 +133,15 @@ class Prose:
         return which
 
     def _say(self, text: str, start: int, end: int) -> None:
+        if self.code is not None and start < end:
+            self.code.seen(text[max(start, end - LEAD_LENGTH) : end])
         if self._blank:
             start = _NOT_BLANK.match(text, start, end).end()  # type: ignore[union-attr]
             if start == end:
                 return
             self._blank = False
         if start < end:
-            shown = text[start:end]
-            if self.code is not None:
-                self.code.seen(shown)
-            self._writer.text(shown, start)
+            self._writer.text(text[start:end], start)
 
     def keep(self, text: str, place: int) -> None:
         """Nothing is kept of prose."""
