@@ -11,6 +11,7 @@ from aiohttp import web
 
 from streamflow.errors import UsageError
 from streamflow.testing.asks import Ask, read_ask
+from streamflow.testing.background import BackgroundLoop
 from streamflow.testing.beside import answer_beside
 from streamflow.testing.connections import Connection, Desk, Received, record_of
 from streamflow.testing.routes import STREAMS_BY_DEFAULT, Endpoint, base_url, endpoint_of
@@ -29,7 +30,7 @@ class FakeProvider:
     Each request takes the next reply of the script; the last one is repeated. A reply may be a function that gets the
     `Ask` and returns the reply. Without a script the server simulates: see `Simulator`. ``sleep`` is what a `Pause`
     waits with, ``send_buffer`` the size of the socket's buffer, ``keeps`` how many requests and connections are kept
-    on record (all by default).
+    on record (all by default). A plain ``with`` runs it in a thread, for programs that are not asynchronous.
 
     >>> import asyncio, aiohttp
     >>> async def main():
@@ -67,6 +68,7 @@ class FakeProvider:
         self._answered = 0
         self._server: asyncio.Server | None = None
         self._desk: Desk | None = None
+        self._background: BackgroundLoop | None = None
         self._changed = asyncio.Event()
         self.requests: list[Received] = []
         """What was received, in order."""
@@ -104,6 +106,20 @@ class FakeProvider:
 
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
+
+    def __enter__(self) -> Self:
+        """Run in a thread of its own, for programs that are not asynchronous; ``wait_`` methods are not for them."""
+        self._background = BackgroundLoop()
+        try:
+            return self._background.run(self.start())
+        except BaseException:
+            self._background.close()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        assert self._background is not None
+        self._background.run(self.stop())
+        self._background.close()
 
     @property
     def root(self) -> str:

@@ -16,7 +16,7 @@ class AssistantsWire(Wire):
 
     def __init__(self, answer: Answer, ask: Ask) -> None:
         super().__init__(answer, ask)
-        self._text = ""
+        self._pieces: list[str] = []
         self._notes: list[dict[str, Any]] = []
         self._has_message = False
         self._has_calls = False
@@ -27,7 +27,7 @@ class AssistantsWire(Wire):
         yield sse(self._run("in_progress"), "thread.run.in_progress")
 
     def text(self, delta: str) -> Iterator[bytes]:
-        self._text += delta
+        self._pieces.append(delta)
         yield from self._message_delta({"value": delta})
 
     def cite(self, cite: Cite) -> Iterator[bytes]:
@@ -130,7 +130,7 @@ class AssistantsWire(Wire):
         }
 
     def _message(self, status: str) -> dict[str, Any]:
-        text = {"value": self._text, "annotations": self._notes}
+        text = {"value": "".join(self._pieces), "annotations": self._notes}
         return {
             "id": self._id("msg"),
             "object": "thread.message",

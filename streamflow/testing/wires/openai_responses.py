@@ -19,6 +19,7 @@ class ResponsesWire(Wire):
         self._number = 0
         self._output: list[dict[str, Any]] = []
         self._part: dict[str, Any] | None = None  # the open part of the open message
+        self._pieces: list[str] = []  # what came of the open part, thought or call; joined when it closes
 
     # -- the stream
 
@@ -28,12 +29,12 @@ class ResponsesWire(Wire):
 
     def text(self, delta: str) -> Iterator[bytes]:
         yield from self._begin_part("output_text", {"text": "", "annotations": [], "logprobs": []})
-        self._grow("text", delta)
+        self._pieces.append(delta)
         yield self._event("response.output_text.delta", **self._place(), delta=delta, logprobs=[])
 
     def refusal(self, delta: str) -> Iterator[bytes]:
         yield from self._begin_part("refusal", {"refusal": ""})
-        self._grow("refusal", delta)
+        self._pieces.append(delta)
         yield self._event("response.refusal.delta", **self._place(), delta=delta)
 
     def thinking(self, delta: str) -> Iterator[bytes]:
@@ -43,7 +44,7 @@ class ResponsesWire(Wire):
             part = {"type": "summary_text", "text": ""}
             self._output[-1]["summary"].append(part)
             yield self._event("response.reasoning_summary_part.added", **self._thought(), part=dict(part))
-        self._output[-1]["summary"][0]["text"] += delta
+        self._pieces.append(delta)
         yield self._event("response.reasoning_summary_text.delta", **self._thought(), delta=delta)
 
     def sign(self, thought: Thinking) -> Iterator[bytes]:
@@ -71,8 +72,7 @@ class ResponsesWire(Wire):
         )
 
     def call_delta(self, call: Call, delta: str) -> Iterator[bytes]:
-        item = self._output[-1]
-        item["arguments"] += delta
+        self._pieces.append(delta)
         yield self._event("response.function_call_arguments.delta", **self._item_place(), delta=delta)
 
     def call_end(self, call: Call) -> Iterator[bytes]:
@@ -169,15 +169,16 @@ class ResponsesWire(Wire):
         self._output[-1]["content"].append(self._part)
         yield self._event("response.content_part.added", **self._place(), part=dict(self._part))
 
-    def _grow(self, field: str, delta: str) -> None:
-        assert self._part is not None
-        self._part[field] += delta
+    def _joined(self) -> str:
+        pieces, self._pieces = self._pieces, []
+        return "".join(pieces)
 
     def _close_part(self) -> Iterator[bytes]:
         part, self._part = self._part, None
         if part is None:
             return
         place = self._place()
+        part["refusal" if part["type"] == "refusal" else "text"] = self._joined()
         if part["type"] == "refusal":
             yield self._event("response.refusal.done", **place, refusal=part["refusal"])
         else:
@@ -191,10 +192,12 @@ class ResponsesWire(Wire):
         item = self._output[-1]
         if item["type"] == "reasoning":
             for part in item["summary"]:
+                part["text"] = self._joined()
                 yield self._event("response.reasoning_summary_text.done", **self._thought(), text=part["text"])
                 yield self._event("response.reasoning_summary_part.done", **self._thought(), part=part)
         elif item["type"] == "function_call":
             place = self._item_place()
+            item["arguments"] = self._joined()
             yield self._event("response.function_call_arguments.done", **place, arguments=item["arguments"])
         del item["_open"]
         if "status" in item:
@@ -205,7 +208,7 @@ class ResponsesWire(Wire):
         return {"item_id": self._output[-1]["id"], "output_index": len(self._output) - 1}
 
     def _place(self) -> dict[str, Any]:
-        return {**self._item_place(), "content_index": len(self._output[-1]["content"]) - 1 if self._part else 0}
+        return {**self._item_place(), "content_index": len(self._output[-1]["content"]) - 1}
 
     def _thought(self) -> dict[str, Any]:
         return {**self._item_place(), "summary_index": 0}
