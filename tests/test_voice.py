@@ -3,9 +3,11 @@
 import asyncio
 import random
 import re
+import time
 
 import pytest
 import reactivex as rx
+from reactivex import operators as ops
 from reactivex.subject import Subject
 
 import streamflow as sf
@@ -13,7 +15,7 @@ from streamflow.audio import AudioSegment
 from streamflow.events import BlockComplete, BlockStart, Chunk, Notice, Sentence, StreamCompleted, StreamStart
 from streamflow.operators import sentence_segment, speak, speakable, visible_filter
 from streamflow.sinks.player import Player
-from streamflow.testing.virtual_time import run_virtually
+from streamflow.testing import FakeProvider, run_virtually
 from streamflow.text.spoken import Spoken
 from tests.support.voices import Voice
 
@@ -223,3 +225,39 @@ def test_captions_follow_every_spoken_word_to_its_place():
     for piece in pieces:
         if len(piece.text) == piece.end - piece.start and piece.text.isalnum():
             assert ANSWER[piece.start : piece.end] == piece.text
+
+
+async def test_an_interruption_closes_the_connection_to_the_provider_and_leaves_no_task():
+    async with (
+        FakeProvider() as fake,
+        sf.connect("openai", model="m", api_key="sk-test-0123456789", base_url=fake.base_url("openai")) as llm,
+    ):
+        events = llm.stream("sim:long 5000 2").pipe(ops.share())
+        player, voice = Player(), Voice()
+        first = asyncio.get_running_loop().create_future()
+        player.frames.subscribe(lambda frame: first.done() or first.set_result(frame))
+        pipeline = (speakable(), sentence_segment("en", min_chars=0, max_chars=60), speak(voice, played=player.played))
+        player.play(events.pipe(*pipeline), text=events)
+        await first
+        assert fake.open_connections == 1
+        heard = player.interrupt(played_s=1.0)
+        await fake.wait_closed()
+        assert heard
+        assert voice.running == 0
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+def test_many_calls_in_one_process_do_not_delay_each_other():
+    # 200 calls at 50 tokens a second for two seconds; an operator may take 20 ms at the most, p99.
+    feeders = [sf.Feeder(speakable(), sentence_segment("en")) for _ in range(200)]
+    pieces = tokens(ANSWER * 2)[:100]
+    times = []
+    for token in pieces:
+        for feeder in feeders:
+            begun = time.perf_counter()
+            feeder.feed(token)
+            times.append(time.perf_counter() - begun)
+    times.sort()
+    assert times[int(len(times) * 0.99)] < 0.02
+    assert sum(times) < 2.0, "one core can do it in the time that it takes to come"
