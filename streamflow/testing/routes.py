@@ -47,6 +47,8 @@ ROUTES = (
     _route(r"/interactions", "google-interactions"),
     _route(r"/model/[^/]+/converse-stream", "bedrock", stream=True),
     _route(r"/model/[^/]+/converse", "bedrock", stream=False),
+    _route(r"/model/[^/]+/invoke-with-response-stream", "bedrock", "bedrock-invoke", True),
+    _route(r"/model/[^/]+/invoke", "bedrock", "bedrock-invoke", False),
     _route(r"/v2/chat", "cohere"),
     _route(r"/api/chat", "ollama"),
     _route(r"/api/generate", "ollama", "ollama-generate"),

@@ -1,5 +1,6 @@
 """FakeProvider for programs that are not asynchronous; botocore and the synchronous SDKs as judges."""
 
+import json
 import threading
 
 import anthropic
@@ -83,6 +84,18 @@ def test_botocore_reads_a_tool_call_and_a_whole_answer(bedrock):
     answer = bedrock.converse(**_asked('sim:tool weather {"city": "Köln"}'))
     (block,) = answer["output"]["message"]["content"]
     assert (block["toolUse"]["input"], answer["stopReason"]) == ({"city": "Köln"}, "tool_use")
+
+
+def test_botocore_invokes_a_model(bedrock):
+    asked = {"messages": [{"role": "user", "content": "sim:text Hi there"}], "max_tokens": 9}
+    model = {"modelId": "anthropic.claude", "body": json.dumps(asked)}
+    chunks = [
+        json.loads(event["chunk"]["bytes"]) for event in bedrock.invoke_model_with_response_stream(**model)["body"]
+    ]
+    assert "".join(chunk["delta"].get("text", "") for chunk in chunks if "delta" in chunk) == "Hi there"
+    assert chunks[-1]["amazon-bedrock-invocationMetrics"]["outputTokenCount"] == 2
+    whole = json.loads(bedrock.invoke_model(**model)["body"].read())
+    assert whole["content"] == [{"type": "text", "text": "Hi there"}]
 
 
 def test_botocore_reads_errors(bedrock):

@@ -25,6 +25,7 @@ from streamflow.testing.wires import WIRES, wire_of
         ("/v1beta1/projects/p/locations/l/publishers/google/models/g:generateContent", "vertex", "gemini", False),
         ("/v1beta/interactions", "google-interactions", "google-interactions", None),
         ("/model/anthropic.claude%3A0/converse-stream", "bedrock", "bedrock", True),
+        ("/model/anthropic.claude/invoke-with-response-stream", "bedrock", "bedrock-invoke", True),
         ("/v2/chat", "cohere", "cohere", None),
         ("/api/chat", "ollama", "ollama", None),
         ("/api/generate", "ollama", "ollama-generate", None),

@@ -7,7 +7,7 @@ from streamflow.providers.table import provider_row
 from streamflow.testing.asks import Ask
 from streamflow.testing.script import FAULTS, Answer, Endless, Event, HttpError
 from streamflow.testing.wires.anthropic import AnthropicWire
-from streamflow.testing.wires.bedrock import BedrockWire
+from streamflow.testing.wires.bedrock import BedrockInvokeWire, BedrockWire
 from streamflow.testing.wires.cohere import CohereWire
 from streamflow.testing.wires.gemini import GeminiWire
 from streamflow.testing.wires.google_interactions import InteractionsWire
@@ -27,6 +27,7 @@ WIRES: dict[str, type[Wire]] = {
     "gemini": GeminiWire,
     "google-interactions": InteractionsWire,
     "bedrock": BedrockWire,
+    "bedrock-invoke": BedrockInvokeWire,
     "cohere": CohereWire,
     "ollama": OllamaWire,
     "ollama-generate": OllamaGenerateWire,

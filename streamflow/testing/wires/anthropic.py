@@ -30,7 +30,7 @@ class AnthropicWire(Wire):
         message = self._message([], None)
         if self.answer.usage is not None:
             message["usage"] = {**_counts(self.answer), "output_tokens": 1}
-        yield _event("message_start", message=message)
+        yield self.frame("message_start", message=message)
 
     def text(self, delta: str) -> Iterator[bytes]:
         yield from self._begin("text", {"type": "text", "text": ""})
@@ -65,17 +65,17 @@ class AnthropicWire(Wire):
         yield self._delta({"type": "citations_delta", "citation": _citation(cite)})
 
     def ping(self) -> Iterator[bytes]:
-        yield _event("ping")
+        yield self.frame("ping")
 
     def error(self, error: ErrorEvent) -> Iterator[bytes]:
         kind = error.kind or KIND_OF_STATUS.get(error.status, "api_error")
-        yield _event("error", error={"type": kind, "message": error.message})
+        yield self.frame("error", error={"type": kind, "message": error.message})
 
     def end(self) -> Iterator[bytes]:
         yield from self._close()
         usage = {} if self.answer.usage is None else {"usage": {"output_tokens": self.answer.usage.output}}
-        yield _event("message_delta", delta={"stop_reason": self.stop_word(STOPS), "stop_sequence": None}, **usage)
-        yield _event("message_stop")
+        yield self.frame("message_delta", delta={"stop_reason": self.stop_word(STOPS), "stop_sequence": None}, **usage)
+        yield self.frame("message_stop")
 
     def whole(self) -> Any:
         content: list[dict[str, Any]] = []
@@ -105,6 +105,10 @@ class AnthropicWire(Wire):
         message = error.message or f"The request was refused with status {error.status}."
         return {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_simulated"}
 
+    def frame(self, type: str, **fields: Any) -> bytes:
+        """One event of the stream."""
+        return sse({"type": type, **fields}, type)
+
     def _message(self, content: list[dict[str, Any]], stop: str | None) -> dict[str, Any]:
         return {
             "id": f"msg_{self.answer.id}",
@@ -121,21 +125,17 @@ class AnthropicWire(Wire):
             yield from self._close()
             self._open = kind
             self._index += 1
-            yield _event("content_block_start", index=self._index, content_block=block)
+            yield self.frame("content_block_start", index=self._index, content_block=block)
             if self._index == 0:
-                yield _event("ping")
+                yield self.frame("ping")
 
     def _delta(self, delta: dict[str, Any]) -> bytes:
-        return _event("content_block_delta", index=self._index, delta=delta)
+        return self.frame("content_block_delta", index=self._index, delta=delta)
 
     def _close(self) -> Iterator[bytes]:
         if self._open:
             self._open = ""
-            yield _event("content_block_stop", index=self._index)
-
-
-def _event(type: str, **fields: Any) -> bytes:
-    return sse({"type": type, **fields}, type)
+            yield self.frame("content_block_stop", index=self._index)
 
 
 def _counts(answer: Answer) -> dict[str, Any]:

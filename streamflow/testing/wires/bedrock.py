@@ -1,10 +1,12 @@
-"""Amazon Bedrock: the binary event stream of ConverseStream, with its checksums."""
+"""Amazon Bedrock: the binary event streams of ConverseStream and InvokeModel, with their checksums."""
 
+from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
 
 from streamflow.testing.asks import Ask
 from streamflow.testing.script import Answer, Cite, ErrorEvent, HttpError, Picture, Refusal, Text, Thinking, ToolUse
+from streamflow.testing.wires.anthropic import AnthropicWire
 from streamflow.testing.wires.wire import Call, Wire, call_id, dumps, merged
 from streamflow.wire.eventstream import encode_message
 
@@ -29,6 +31,8 @@ EXCEPTIONS = {
     503: "serviceUnavailableException",
     529: "serviceUnavailableException",
 }
+
+_METRICS = "amazon-bedrock-invocationMetrics"
 
 
 class BedrockWire(Wire):
@@ -164,6 +168,29 @@ class BedrockWire(Wire):
         if self._open:
             self._open = ""
             yield _event("contentBlockStop", {"contentBlockIndex": self._index})
+
+
+class BedrockInvokeWire(AnthropicWire):
+    """InvokeModelWithResponseStream for Anthropic's models: their own events, each in a chunk."""
+
+    content_type = "application/vnd.amazon.eventstream"
+
+    def frame(self, type: str, **fields: Any) -> bytes:
+        """One event, wrapped; the last one carries the service's own counts."""
+        if type == "message_stop" and self.answer.usage is not None:
+            tokens = self.answer.usage
+            fields[_METRICS] = {"inputTokenCount": tokens.input, "outputTokenCount": tokens.output}
+        inner = b64encode(dumps({"type": type, **fields})).decode()
+        return _event("chunk", {"bytes": inner})
+
+    def error(self, error: ErrorEvent) -> Iterator[bytes]:
+        return BedrockWire(self.answer, self.ask).error(error)
+
+    def ping(self) -> Iterator[bytes]:
+        yield self.frame("ping")
+
+    refused = staticmethod(BedrockWire.refused)
+    refused_headers = staticmethod(BedrockWire.refused_headers)
 
 
 def _event(type: str, payload: dict[str, Any]) -> bytes:
