@@ -2,12 +2,13 @@
 
 import re
 import unicodedata
+from typing import NamedTuple
 
 from streamflow.text.language_data import Language
 from streamflow.text.scripts import has_case, is_emoji
-from streamflow.text.sentence_lines import starts_block
+from streamflow.text.sentence_lines import numbered_at, starts_block
 from streamflow.text.sentence_nesting import BRACKETS, CLOSING_QUOTES, QUOTES, Nesting
-from streamflow.text.sentence_reader import INVISIBLE, Reader
+from streamflow.text.sentence_reader import INVISIBLE, REACH, Reader, Waiting
 from streamflow.text.sentence_rules import CARRIES_ON, ELLIPSES, MARKS, STRONG, Rules
 
 _RUN = re.compile(f"[{re.escape(MARKS)}]+")
@@ -17,25 +18,44 @@ _SOURCE = re.compile(r"\d[^】\n]*")
 _RAISED = re.compile(r"[¹²³⁰-⁹]*")
 _FOOTNOTES = re.compile(r"[\d, ]*")
 _SPACED_DOTS = re.compile(r"\.(?:[ \u00a0]\.)*")
+_ASIDE = re.compile(r"\((?:[^()\n]++|\([^()\n]*+\))*+\)")
 _ZERO_WIDTH = "\u200b\ufeff"
 # How far behind a closed quotation its speaker is looked for in scripts without capitals.
 _SPEAKER = 5
 _SPEAKER_WORDS = 16
 
 
+class _Settled(NamedTuple):
+    """A mark that ends a sentence unless quotes or brackets around it close later: what is known of it."""
+
+    at: int
+    end: int
+    closing: str
+    cut: int
+
+
 class Marks:
     """Decides for one mark: the place where the next sentence starts, or 0."""
 
-    __slots__ = ("_nesting", "_reader", "_rules")
+    __slots__ = ("_nesting", "_reader", "_rules", "_settled")
 
     def __init__(self, reader: Reader, nesting: Nesting) -> None:
         self._reader = reader
         self._nesting = nesting
         self._rules = Rules(reader)
+        self._settled: _Settled | None = None
+
+    def shift(self, count: int) -> None:
+        """The first characters of the held text are gone."""
+        if self._settled:
+            at, end, closing, cut = self._settled
+            self._settled = _Settled(at - count, end - count, closing, cut - count)
 
     def decide(self, at: int, known: Language) -> tuple[int, int]:
         """Return where to cut (0 for nowhere) and where to go on reading."""
         reader = self._reader
+        if self._settled and self._settled.at == at:
+            return self._cut_unless_enclosed(*self._settled), self._settled.end
         end = reader.skip(at, _RUN) if reader.text[at] in MARKS else at + 1
         if known.terminators and reader.peek(end) in known.terminators and reader.peek(end):
             end += 1
@@ -67,7 +87,7 @@ class Marks:
         """Return the place after quotes, brackets, emphasis, closing tags and note numbers that belong to the mark."""
         reader = self._reader
         for _ in range(4):
-            end = reader.skip(at, _CLOSING, 12)
+            end = self._closing_signs(at)
             sign = reader.peek(end)
             if sign and sign in "“‘«‹":
                 # German and Danish close with what opens elsewhere; an opening one leans on the word behind it.
@@ -88,6 +108,20 @@ class Marks:
                 break
             at = end
         return at
+
+    def _closing_signs(self, at: int) -> int:
+        """Return the place after quotes, brackets and emphasis that close here; emphasis may also open what follows."""
+        reader = self._reader
+        end = reader.skip(at, _CLOSING, 12)
+        last = reader.text[end - 1]
+        if end > at and last in "*_~`" and reader.peek(end).isalnum():
+            begin = end
+            while begin > at and reader.text[begin - 1] == last:
+                begin -= 1
+            runs = re.findall(f"{re.escape(last)}+", reader.text[reader.start : at])
+            if len(runs) % 2 == 0:
+                return begin
+        return end
 
     def _spaced_dots(self, at: int) -> tuple[int, int] | None:
         """Handle an ellipsis with spaces, ". . .": four dots behind a word are a period and an ellipsis."""
@@ -114,7 +148,7 @@ class Marks:
         gap = reader.skip_space(place)
         if not reader.peek(reader.skip_opening(gap)).isupper():
             return 0
-        return 0 if self._nesting.encloses(at, reader.text[at:place]) else gap
+        return self._cut_unless_enclosed(at, at, reader.text[at:place], gap)
 
     def _attached(self, at: int, run: str, end: int, place: int, following: str, known: Language) -> int:
         """The text goes on without a space."""
@@ -125,13 +159,25 @@ class Marks:
         strong = run[-1] in STRONG and not (before.isdigit() and following.isdigit())
         if before.islower() and not before.isascii() and following.isupper() and run == ".":
             return 0 if len(reader.word_before(at)) < 5 or known.behaviour(reader.word_before(at)) else place
-        if not strong and not (caseless and before.isalpha() and not has_case(before) and run[-1] not in ELLIPSES):
+        if run[-1] in "!?" and self._space_is_missing(at, place, following, known):
+            return self._cut_unless_enclosed(at, end, closing, place)
+        plain = (before.isalpha() and not has_case(before)) or before in BRACKETS
+        if not strong and not (caseless and plain and run[-1] not in ELLIPSES):
             return self._footnote(at, run, place, following, known) if following.isdigit() else 0
         if following in MARKS or following in ",;:、，；：）】」』)":
             return 0
         if run[-1] in ELLIPSES and not self._rules.ends(at, run, closing, place, known):
             return 0
-        return 0 if self._goes_on_behind(at, end, closing, place, known) else place
+        if closing and self._goes_on_behind(at, closing, place, known):
+            return 0
+        return self._cut_unless_enclosed(at, end, closing, place)
+
+    def _space_is_missing(self, at: int, place: int, following: str, known: Language) -> bool:
+        """Tell whether a question or a call runs into the next sentence: "right away!Following"."""
+        if not following.isupper() or not self._reader.peek(place + 1).islower():
+            return False
+        word = self._reader.word_before(at)
+        return len(word) > 2 and word.isalpha() and word.islower() and f"{word}!" not in known.marked_names
 
     def _apart(self, at: int, run: str, end: int, place: int, known: Language) -> int:
         """White space or an emoji follows."""
@@ -149,18 +195,43 @@ class Marks:
             return 0
         if breaks and (breaks > 1 or starts_block(reader, gap)):
             return gap
+        if sign == "(":
+            behind = self._behind_aside(at, gap)
+            if behind:
+                gap = reader.skip_space(behind)
+                if not reader.peek(gap) or reader.breaks(behind, gap) > 1:
+                    return gap if reader.peek(gap) else 0
         if not self._rules.ends(at, run, closing, gap, known):
             return 0
-        return 0 if self._goes_on_behind(at, end, closing, gap, known) else gap
+        if closing and self._goes_on_behind(at, closing, gap, known):
+            return 0
+        return self._cut_unless_enclosed(at, end, closing, gap)
 
-    def _goes_on_behind(self, at: int, end: int, closing: str, after: int, known: Language) -> bool:
-        """Tell whether quotes or brackets keep the sentence open although the mark could end it."""
-        if closing:
-            if any(sign in BRACKETS for sign in closing) and self._aside(at, closing, after, known):
-                return True
-            if any(sign in QUOTES for sign in closing) and self._speaker_follows(after, known):
-                return True
-        return self._nesting.encloses(end, closing)
+    def _behind_aside(self, at: int, begin: int) -> int:
+        """Return the place after a source or an aside that belongs to what it follows, "([a](b))", "(see below)"."""
+        reader = self._reader
+        first = reader.peek(begin + 1)
+        if first != "[" and not (first.islower() and has_case(reader.text[at - 1])):
+            return 0
+        if numbered_at(reader, begin):
+            return 0
+        match = _ASIDE.match(reader.text, begin, begin + REACH)
+        if match:
+            return match.end()
+        if len(reader.text) < begin + REACH and not reader.final:
+            raise Waiting(")\n", begin + REACH)
+        return 0
+
+    def _cut_unless_enclosed(self, at: int, end: int, closing: str, cut: int) -> int:
+        # While the answer waits for a closing sign, nothing else is judged again.
+        self._settled = _Settled(at, end, closing, cut)
+        return 0 if self._nesting.encloses(end, closing) else cut
+
+    def _goes_on_behind(self, at: int, closing: str, after: int, known: Language) -> bool:
+        """Tell whether the sentence goes on behind a quotation or a bracket that ended with a mark."""
+        if any(sign in BRACKETS for sign in closing) and self._aside(at, closing, after, known):
+            return True
+        return any(sign in QUOTES for sign in closing) and self._speaker_follows(after, known)
 
     def _aside(self, at: int, closing: str, after: int, known: Language) -> bool:
         """A bracket inside a sentence goes on behind it; one that is a sentence of its own does not."""

@@ -10,7 +10,7 @@ from streamflow.text.sentence_reader import REACH, NeedMore, Reader, Waiting
 _CLOSERS: dict[str, str] = {
     "(": ")", "[": "]", "{": "}", "（": "）", "［": "］", "【": "】", "〔": "〕",
     "「": "」", "『": "』", "《": "》", "〈": "〉",
-    "“": "”", "„": "“”\"", "«": "»", "‹": "›", "‘": "’", "‚": "‘’", '"': '"', "'": "'", "`": "`", "$": "$",
+    "“": "”", "„": "“”\"", "«": "»", "‹": "›", "‘": "’", "‚": "‘’", '"': '"', "'": "'", "`": "`'", "$": "$",
 }  # fmt: skip
 _REVERSED = {"»": "«", "›": "‹"}
 #: Every sign that may open or close something.
@@ -20,8 +20,16 @@ CLOSING_QUOTES = "\"'”’»›」』"
 QUOTES = "\"'“”„‘’‚«»‹›「」『』"
 BRACKETS = ")]}）］】〕》〉"
 _DEPTH = 6
+#: A letter or digit of a script in which none leans on a closing quote, as a regular expression.
+CASED = r"(?![぀-鿿가-힣])\w"
 # A closing mark that also serves as an opening one or an apostrophe closes only where it leans on a word.
-_PATTERNS: dict[str, str] = {'"': r'(?<=\S)"', "'": r"(?<=\S)'(?!\w)", "’": r"(?<=\S)’(?!\w)", "$": r"(?<=\S)\$"}
+_PATTERNS: dict[str, str] = {
+    "`": r"(?<=\S)`",
+    '"': r'(?<=\S)"',
+    "'": rf"(?<=\S)'(?!{CASED})",
+    "’": rf"(?<=\S)’(?!{CASED})",
+    "$": r"(?<=\S)\$",
+}
 _PARAGRAPH = r"\n[ \t\r]{0,8}\n"
 _PARAGRAPH_SIZE = 10
 
@@ -87,7 +95,9 @@ class Nesting:
 
     def _closes(self, sign: str, before: str, at: int) -> bool:
         if sign in "'’":
-            return not before.isspace() and not self._reader.peek(at + 1).isalnum()
+            after = self._reader.peek(at + 1)
+            # In Korean and Japanese a particle leans on the closing quote.
+            return not before.isspace() and not (after.isdigit() or has_case(after))
         if sign in '"$':
             return not before.isspace() or not self._reader.peek(at + 1).strip()
         return True

@@ -24,7 +24,7 @@ OPENING = "\"'“‘„‚«‹»›([{（［【〔「『《〈¿¡*_~`" + INVIS
 _SPACES = re.compile(r"[\s\u200b\ufeff]*")
 _LETTERS = re.compile(r"[^\W\d_]*")
 _BREAK = re.compile(r"\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
-_LAST_PART = re.compile(r"[-/'’(–—]")
+_LAST_PART = re.compile(r"[/'’(–—]|(?<=\.)-")
 _EMOJI = re.compile(f"[{EMOJI_CLASS}]*")
 _OPENING = re.compile(f"[{re.escape(OPENING)}]*")
 _TAG_TAIL = re.compile(r"[^<>\n]*")
@@ -106,6 +106,13 @@ class Reader:
                 break
         return at
 
+    def skip_emphasis(self, at: int) -> int:
+        """Return the first place after the stars or underscores that open emphasis."""
+        end = at
+        while end - at < 3 and (sign := self.peek(end)) and sign in "*_":
+            end += 1
+        return end
+
     def word_at(self, at: int) -> str:
         """Return the letters that start at a place."""
         return self.text[at : self.skip(at, _LETTERS, WORD)]
@@ -130,7 +137,7 @@ class Reader:
 
 
 def last_part(word: str) -> str:
-    """Return what follows the last hyphen, slash or apostrophe of a word.
+    """Return what follows the last slash or apostrophe of a word, or a hyphen behind a period ("Dipl.-Ing").
 
     >>> last_part("l'Ing")
     'Ing'

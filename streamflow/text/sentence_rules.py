@@ -3,7 +3,7 @@
 import re
 
 from streamflow.text.language_data import Language
-from streamflow.text.scripts import has_case
+from streamflow.text.scripts import has_case, script_of
 from streamflow.text.sentence_lines import numbered_at
 from streamflow.text.sentence_reader import AROUND, Reader, last_part
 
@@ -17,7 +17,7 @@ _DOTTED = re.compile(r"(?:[^\W\d_]\.-?)+[^\W\d_]")
 _ROMAN = re.compile(r"[IVXLCDM]+")
 _VOWELS = frozenset("aeiouyáàâäãåæéèêëíìîïóòôöõøœúùûüýąęěůıаеёиоуыэюяіїєүұөәαεηιουωάέήίόύώ")
 #: After a mark these carry on with the sentence.
-CARRIES_ON = frozenset(",;:!?)]}/|%=+&、，；：）】」』")
+CARRIES_ON = frozenset(",;:!?)]}/|=+&、，；：）】」』")
 _DASHES = "-–—"
 
 
@@ -57,6 +57,10 @@ class Rules:
             return False
         if self._item_starts(after, first, opening, sign):
             return True
+        if opening.startswith("([") or (sign.islower() and opening.startswith("(") and has_case(reader.text[at - 1])):
+            return False  # a source or an aside belongs to what it follows
+        if run[-1] in STRONG and not closing:
+            return True
         if (run[0] == "." and len(run) < 3) or run[0] == "．":
             return self._period_ends(at, run, closing, opening, first, known)
         if run[0] == "." or run[0] in ELLIPSES:
@@ -82,10 +86,10 @@ class Rules:
         while end - at < 3 and (sign := reader.peek(end)) and sign in _DASHES:
             end += 1
         following = reader.peek(end)
-        if following.isdigit():
-            return True
+        if following.isalnum():
+            return True  # a negative number, an option ("-v"), a dialogue set without spaces
         if not following.isspace() and following:
-            return following.isupper() and reader.text[at] in "–—"
+            return False
         first = reader.peek(reader.skip_opening(reader.skip_space(end)))
         if not first.isupper():
             return False
@@ -134,18 +138,21 @@ class Rules:
             return not sign.islower()
         if (known.ordinal_before or known.ordinal_after) and sign.isupper() and _ROMAN.fullmatch(word):
             return reader.word_at(first) in known.starters
-        behaviour = self._behaviour(words, word, known) if words[-1][-1] != "`" else ""
+        behaviour = self._behaviour(words, word, known) if words[-1][-1] not in '`"”“»' else ""
         if behaviour:
             return self._abbreviation_ends(behaviour, words, opening, first, sign, known)
-        if sign.islower() and not self._starts_small(opening, first):
+        if sign.islower() and has_case(word[-1]) and not self._starts_small(opening, first):
             return not closing and self._is_plain(word)
-        if known.vowelless and (has_case(sign) or sign.isdigit()) and self._looks_cut_short(word):
-            return sign.isalpha() and reader.word_at(first) in known.starters
+        if known.vowelless and self._looks_cut_short(word):
+            if sign.isdigit():
+                return False
+            if sign.isupper() and word.istitle():
+                return reader.word_at(first) in known.starters
         return self._closed_quote_ends(closing, first, sign, known)
 
     def _starts_small(self, opening: str, first: int) -> bool:
-        """A sentence may start with a name that has no capital: code, or a word like iPhone."""
-        return "`" in opening or self._reader.peek(first + 1).isupper()
+        """A sentence may start without a capital: with code, with a quoted word, with a word like iPhone."""
+        return any(sign in "`\"'“„«" for sign in opening) or self._reader.peek(first + 1).isupper()
 
     def _behaviour(self, words: list[str], word: str, known: Language) -> str:
         """Say what stands before the period: an abbreviation, an initial, an acronym, or nothing special."""
@@ -180,13 +187,16 @@ class Rules:
             return behaviour == "ending" and sign.isalpha()
         if behaviour == "number":
             following = reader.word_at(first)
-            is_pronoun = following in known.pronouns
-            return (len(following) > 1 and not _ROMAN.fullmatch(following)) or is_pronoun
+            if following in known.pronouns or (len(following) == 1 and following in known.starters):
+                return True
+            return len(following) > 1 and not _ROMAN.fullmatch(following)
         if opening[:1] in ("(", "["):
             return False
         following = reader.word_at(first)
         if behaviour == "either":
             return following in known.starters
+        if following.isupper() and 1 < len(following) < 5:
+            return False  # a time zone
         only_time = len(words) <= 3 and words[0].lower() in known.openers and reader.start + 40 > first
         return not only_time and following not in known.followers
 
@@ -196,6 +206,8 @@ class Rules:
         letter = words[-1].strip(AROUND)
         before = words[-2] if len(words) > 1 else ""
         if not letter[0].isalpha():
+            return True
+        if not has_case(letter[0]) and script_of(letter[0]) in ("Hangul", "Han", "Kana", "Thai"):
             return True
         if not has_case(letter[0]):
             # A script without capitals: "ए. पी. जे." are initials, a lone letter at the end is rare.
@@ -247,5 +259,13 @@ class Rules:
 
     @staticmethod
     def _looks_cut_short(word: str) -> bool:
-        """A short word without vowels, such as "Bldg", that is no acronym in capitals."""
-        return 1 < len(word) < 5 and word.isalpha() and not word.isupper() and not _VOWELS & set(word.lower())
+        """A short word without vowels, such as "Bldg", that is no acronym in capitals and no "Hmm"."""
+        if (
+            not 1 < len(word) < 5
+            or not word.isalpha()
+            or word.isupper()
+            or not has_case(word[0])
+            or word[-1] == word[-2]
+        ):
+            return False
+        return not _VOWELS & set(word.lower())

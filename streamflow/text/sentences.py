@@ -17,7 +17,7 @@ from streamflow.text.sentence_batches import SentenceBatcher
 from streamflow.text.sentence_lengths import CLAUSE_MARKS, WIDE_CLAUSE_MARKS, forced_cut
 from streamflow.text.sentence_lines import ITEM_SIGNS, Marker, Wrapping, fence_end, marker_at, next_item, starts_block
 from streamflow.text.sentence_marks import Marks
-from streamflow.text.sentence_nesting import QUOTES, SIGNS, Nesting
+from streamflow.text.sentence_nesting import CASED, QUOTES, SIGNS, Nesting
 from streamflow.text.sentence_reader import NEWLINES, NeedMore, Reader, Waiting
 from streamflow.text.sentence_rules import MARKS
 
@@ -38,7 +38,7 @@ Handler = Callable[[int], Answer]
 def _places(extra: str) -> re.Pattern[str]:
     signs = "".join(sorted({*MARKS, *NEWLINES, *ITEM_SIGNS, *SIGNS, "\\", *extra} - set("'’")))
     # An apostrophe inside a word is no place to look at.
-    return re.compile(rf"[{re.escape(signs)}]|(?<!\w)['’]|['’](?!\w)")
+    return re.compile(rf"[{re.escape(signs)}]|(?<!\w)['’]|['’](?!{CASED})")
 
 
 class SentenceCutter:
@@ -206,6 +206,7 @@ class SentenceCutter:
         self._line -= count
         self._guessed -= count
         self._nesting.shift(count)
+        self._marks.shift(count)
         if self._marker:
             self._marker = self._marker._replace(end=self._marker.end - count)
         if self._waiting:
@@ -228,6 +229,8 @@ class SentenceCutter:
                 return
             self._whole_line = sign == "|" or (sign == "#" and starts_block(reader, at))
         self._marker = marker_at(reader, at)
+        if self._marker is None and reader.peek(at) in ("*", "_"):
+            self._marker = marker_at(reader, reader.skip_emphasis(at))
         self._position = max(self._position, self._marker.end if self._marker else at)
         self._opening = False
 
