@@ -124,6 +124,8 @@ class _Session:
         self._player = Player()
         self._loudspeaker = Loudspeaker() if settings.play else None
         self._waves: list[Wave] = []
+        self._spoken = 0
+        self._failure = ""
         self._read = 0
         self._begun = time.monotonic()
         self._error: Exception | None = None
@@ -159,6 +161,8 @@ class _Session:
             raise
         finally:
             self._write()
+        if self._error is None and self._failure and not self._spoken:
+            return StreamflowError(f"nothing could be spoken: {self._failure}")
         if self._error is None or isinstance(self._error, StreamflowError):
             return self._error
         raise self._error
@@ -198,10 +202,12 @@ class _Session:
 
     def _take(self, item: Any) -> None:
         if isinstance(item, AudioSegment):
+            self._spoken += 1
             self._print(f"{item.index + 1:>3}  sound of {item.duration_s:.2f} s", "green")
             if self._settings.out:
                 self._waves.append(item.wave)
         elif isinstance(item, Notice):
+            self._failure = item.message if item.code == "synthesis_failed" else self._failure
             self._print(f"{item.code}: {item.message}", "yellow")
 
     def _failed(self, error: Exception) -> None:

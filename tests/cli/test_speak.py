@@ -94,6 +94,12 @@ def test_nothing_to_say_writes_no_file(tmp_path):
     assert not out.exists()
 
 
+def test_a_voice_that_can_say_nothing_is_a_failure(tmp_path):
+    done = speak("--voice", "zzz", "--out", str(tmp_path / "speech.wav"), stdin=b"Hello.")
+    assert done.returncode == 3
+    assert b"nothing could be spoken" in done.stderr
+
+
 def fake_loudspeaker(folder):
     """A program by the name of a known one that takes sound and keeps quiet."""
     path = folder / "pw-play"
