@@ -60,10 +60,15 @@ def test_wrong_use():
 
 
 class _Terminal:
+    """A program in a terminal of its own. Not `pty.fork`: that warns where other threads run."""
+
     def __init__(self, *command):
-        self.pid, self._file = pty.fork()
-        if self.pid == 0:
-            os.execvpe(command[0], command, {**NO_KEYS, "TERM": "xterm"})
+        self._file, inside = pty.openpty()
+        environ = {**NO_KEYS, "TERM": "xterm"}
+        self.process = subprocess.Popen(
+            command, stdin=inside, stdout=inside, stderr=inside, env=environ, start_new_session=True
+        )
+        os.close(inside)
         self.seen = ""
 
     def until(self, text, timeout_s=20):
@@ -80,21 +85,33 @@ class _Terminal:
     def type(self, text):
         os.write(self._file, text.encode())
 
-    def close(self):
-        _, status = os.waitpid(self.pid, 0)
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
         os.close(self._file)
-        return os.waitstatus_to_exitcode(status)
 
 
 def test_ctrl_c_stops_the_answer_only():
-    terminal = _Terminal(*COMMAND, "--simulated")
-    terminal.until("you> ")
-    terminal.type("sim:long 100000 20\n")
-    terminal.until("three2")
-    os.kill(terminal.pid, signal.SIGINT)
-    terminal.until("(cancelled)")
-    terminal.type("sim:think Hm | Still here\n")
-    terminal.until("Hm\nStill here\n")
-    assert "\x1b[2;3mHm" in terminal.seen
-    terminal.type("\x04")
-    assert terminal.close() == 0
+    with _Terminal(*COMMAND, "--simulated") as terminal:
+        terminal.until("you> ")
+        terminal.type("sim:long 100000 20\n")
+        terminal.until("three2")
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.until("(cancelled)")
+        terminal.type("sim:think Hm | Still here\n")
+        terminal.until("Hm\nStill here\n")
+        assert "\x1b[2;3mHm" in terminal.seen
+        terminal.type("\x04")
+        assert terminal.process.wait(timeout=20) == 0
+
+
+def test_ctrl_c_at_the_prompt_ends_the_conversation():
+    with _Terminal(*COMMAND, "--simulated") as terminal:
+        terminal.until("you> ")
+        terminal.process.send_signal(signal.SIGINT)
+        assert terminal.process.wait(timeout=20) == 130
+        assert "Traceback" not in terminal.plain
