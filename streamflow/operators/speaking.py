@@ -157,6 +157,7 @@ class _SpeakRun:
         options = self._options
         while self._waiting and self._running < options.concurrency and self._ahead < options.lookahead:
             entry = self._waiting.popleft()
+            assert entry.sentence is not None
             self._running += 1
             self._ahead += 1
             entry.task = self._loop.create_task(self._make(entry.sentence))
