@@ -99,12 +99,22 @@ def _detail(cause: BaseException) -> str:
     return ""
 
 
+class GarbledBody(aiohttp.ClientPayloadError):
+    """The chunks of a body are not what HTTP says."""
+
+
 def failed_to_read(cause: BaseException, provider: str, received: int) -> StreamflowError:
     """The body broke off.
 
     >>> failed_to_read(ConnectionResetError(104, "Connection reset by peer"), "openai", 9).message
     'openai: the connection broke after 9 bytes of the answer (Connection reset by peer)'
     """
+    if isinstance(cause, GarbledBody | aiohttp.http_exceptions.HttpProcessingError):
+        return ProtocolError(
+            f"{provider}: the chunks of the body are broken after {received} bytes",
+            provider=provider,
+            position=received,
+        )
     if isinstance(cause, aiohttp.ClientPayloadError):
         why = "the body was cut before its announced end"
     else:

@@ -151,6 +151,23 @@ class Reply:
         self.readany = response.content.readany
         self.status = response.status
         self.headers: Mapping[str, str] = response.headers
+        connection = response.connection
+        self._lost = None if connection is None else getattr(connection.protocol, "closed", None)
+        if self._lost is not None:
+            self._lost.add_done_callback(self._on_lost)
+
+    def _on_lost(self, lost: "asyncio.Future[None]") -> None:
+        """The connection is gone. After a garbled chunk aiohttp closes it and tells everybody but the reader."""
+        if not lost.cancelled():
+            lost.exception()  # somebody has to ask, or asyncio complains
+        content = self._response.content
+        if not content.is_eof() and content.exception() is None:
+            content.set_exception(faults.GarbledBody())
+
+    def _stop_watching(self) -> None:
+        # The connection may serve many more answers, and must not remember them all.
+        if self._lost is not None:
+            self._lost.remove_done_callback(self._on_lost)
 
     @property
     def content_type(self) -> str | None:
@@ -195,10 +212,12 @@ class Reply:
 
     def close(self) -> None:
         """Close the connection now. Whoever waits in `readany` is woken by an error."""
+        self._stop_watching()
         self._response.close()
 
     def finish(self) -> None:
         """The answer is complete: keep the connection for the next one if the body ends soon."""
+        self._stop_watching()
         self._http.linger(self._response)
 
 

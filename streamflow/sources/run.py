@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from streamflow.errors import StreamflowError
+from streamflow.errors import StreamflowError, UsageError
 from streamflow.events import Response, Retrying
 from streamflow.requests.request import Request
 from streamflow.sources.answer import Answer
@@ -81,6 +81,7 @@ class Run:
         self._reply: Reply | None = None
         self._pieces: Iterator[bytes] | None = None
         self._first_piece = True
+        self._reading = False
         self._opening: asyncio.Task[Reply] | None = None
         self._headers: Mapping[str, str] = NO_HEADERS
         self._delay_s = 0.0
@@ -104,6 +105,9 @@ class Run:
     async def read(self) -> Iterator[Any] | None:
         """The next events, None when there are no more. A cancelled reader disposes of the run."""
         watch, stats = self._watch, self.stats
+        if self._reading:
+            raise UsageError("two tasks read one iterator of a live stream; give each its own: aiter(stream)")
+        self._reading = True
         try:
             while not self.over:
                 answer, reply = self._answer, self._reply
@@ -140,6 +144,8 @@ class Run:
         except asyncio.CancelledError:
             self.dispose()
             raise
+        finally:
+            self._reading = False
         return None
 
     async def _step(self, answer: Answer) -> Iterator[Any] | None:

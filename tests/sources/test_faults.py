@@ -127,6 +127,19 @@ async def test_a_cut_chunk_keeps_what_came():
     assert_cut(events, error)
 
 
+@pytest.mark.parametrize("garbage", [b"zz\r\nabc\r\n", b"5\r\nabcdefgh\r\n", b"-1\r\n", b"f" * 20 + b"\r\n"])
+async def test_garbled_chunks_are_seen_at_once(garbage):
+    async def garble(connection: Connection) -> None:
+        await connection.send(CHUNKED + chunk(TEXT))
+        await asyncio.sleep(0.01)
+        await connection.send(garbage)
+        await connection.closed()
+
+    async with asyncio.timeout(5):
+        events, error, _ = await outcome(garble)
+    assert_cut(events, error, sf.ProtocolError)
+
+
 async def test_a_cut_body_that_nobody_was_reading_is_not_lost():
     sent = asyncio.Event()
 

@@ -148,3 +148,23 @@ async def test_the_numbers_of_a_run():
     assert stats.attempts == 1
     assert stats.bytes > 100
     assert 0 < stats.first_event_s <= stats.total_s
+
+
+async def test_two_readers_of_one_iterator_are_told():
+    async with FakeProvider(Answer("Hi", Stall())) as fake, connected(fake) as llm:
+        iterator = aiter(llm.stream("hi"))
+        first = asyncio.create_task(anext(iterator))
+        await asyncio.sleep(0)
+        with pytest.raises(sf.UsageError, match="two tasks"):
+            await anext(iterator)
+        assert (await first).provider == "openai"
+        await iterator.aclose()
+
+
+async def test_a_kept_connection_does_not_remember_its_answers():
+    async with FakeProvider(Answer("Hi")) as fake, connected(fake) as llm:
+        for _ in range(5):
+            await llm.collect("hi")
+        assert len(fake.connections) == 1
+        [(protocol, _)] = next(iter(llm._settings.http._session.connector._conns.values()))
+        assert not protocol.closed._callbacks
