@@ -39,6 +39,7 @@ from streamflow.views import ArgumentsView, Field, PartialArguments
 
 if TYPE_CHECKING:
     from streamflow.flow import Flow, Policy, block, conflate, drop_oldest, error, unbounded
+    from streamflow.probing import probe
     from streamflow.recordings import Recording, load_recording
     from streamflow.requests import (
         History,
@@ -62,12 +63,10 @@ if TYPE_CHECKING:
     from streamflow.sources.client import Client, connect
     from streamflow.sources.context import StreamContext
     from streamflow.sources.replay import replay
+    from streamflow.tools import Tool, ToolContext, ToolLoop, tool_loop
 
 # Names whose modules load pydantic or an optional part: they are imported when first asked for.
 _LAZY = {
-    "Recording": "streamflow.recordings",
-    "load_recording": "streamflow.recordings",
-    "replay": "streamflow.sources.replay",
     "Client": "streamflow.sources.client",
     "Espeak": "streamflow.sinks.espeak",
     "Flow": "streamflow.flow",
@@ -76,9 +75,13 @@ _LAZY = {
     "OpenAISpeech": "streamflow.sinks.openai_speech",
     "Player": "streamflow.sinks.player",
     "Policy": "streamflow.flow",
+    "Recording": "streamflow.recordings",
     "Request": "streamflow.requests",
     "StreamContext": "streamflow.sources.context",
     "Suppression": "streamflow.requests",
+    "Tool": "streamflow.tools",
+    "ToolContext": "streamflow.tools",
+    "ToolLoop": "streamflow.tools",
     "Transcript": "streamflow.sinks.transcript",
     "answer_open_calls": "streamflow.requests",
     "as_messages": "streamflow.requests",
@@ -90,11 +93,15 @@ _LAZY = {
     "error": "streamflow.flow",
     "externalize_images": "streamflow.requests",
     "history_of": "streamflow.requests",
+    "load_recording": "streamflow.recordings",
     "message_of": "streamflow.requests",
     "participant_stops": "streamflow.requests",
+    "probe": "streamflow.probing",
     "read_transcript": "streamflow.sinks.transcript",
+    "replay": "streamflow.sources.replay",
     "resolve_blobs": "streamflow.requests",
     "telemetry": "streamflow.sinks.telemetry",
+    "tool_loop": "streamflow.tools",
     "unbounded": "streamflow.flow",
 }
 
@@ -154,7 +161,10 @@ __all__ = [
     "Suppression",
     "Synthesizer",
     "Tag",
+    "Tool",
     "ToolCall",
+    "ToolContext",
+    "ToolLoop",
     "Transcript",
     "TransportError",
     "Usage",
@@ -180,6 +190,7 @@ __all__ = [
     "message_of",
     "operators",
     "participant_stops",
+    "probe",
     "providers",
     "read",
     "read_transcript",
@@ -193,5 +204,6 @@ __all__ = [
     "subscribe",
     "telemetry",
     "to_json",
+    "tool_loop",
     "unbounded",
 ]

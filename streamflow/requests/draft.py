@@ -133,7 +133,8 @@ def input_json(call: ToolCallBlock) -> str:
     >>> input_json(ToolCallBlock(id="c", name="f"))
     '{}'
     """
-    return call.raw if call.raw else orjson.dumps(input_object(call)).decode()
+    is_json = call.raw is not None and call.raw.lstrip().startswith("{")  # or it is the text of a call in tags
+    return call.raw if is_json and call.raw is not None else orjson.dumps(input_object(call)).decode()
 
 
 def joined_text(blocks: Iterable[Block]) -> str:

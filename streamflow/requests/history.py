@@ -12,6 +12,7 @@ from streamflow.events import (
     Response,
     Stamped,
     StreamCompleted,
+    StreamStart,
     ToolCallsReady,
 )
 from streamflow.fold import Fold
@@ -129,7 +130,7 @@ def _tool_call(block: BlockComplete, turn_ended: bool, response_id: str) -> Bloc
         input=value,
         custom=custom,
         raw=raw if raw.strip() else None,
-        invented_id=not block.tool_id,
+        invented_id=not block.tool_id or bool(block.attributes.get("invented_id")),
         **_signed(block.opaque),
     )
 
@@ -149,11 +150,13 @@ def call_id(block: BlockComplete, response_id: str = "") -> str:
 def _tool_result(block: BlockComplete, turn_ended: bool = True, response_id: str = "") -> ToolResultBlock | None:
     if not block.tool_id or block.incomplete:
         return None
+    media = block.opaque.get("content") if isinstance(block.opaque, dict) else None
     return ToolResultBlock(
         tool_id=block.tool_id,
         tool_name=block.tool_name,
-        content=block.content,
+        content=media or block.content,
         is_error=block.error is not None,
+        custom=block.attributes.get("call") == "custom",
     )
 
 
@@ -205,6 +208,8 @@ class History:
     """
 
     def __init__(self, provider: str | None = None) -> None:
+        self.unanswered = INTERRUPTED
+        """What is said in place of a result that did not come."""
         self._provider = provider
         self._earlier: list[Message] = []
         self._begin()
@@ -224,10 +229,12 @@ class History:
             if (result := _tool_result(event)) is not None:
                 self._results.append(result)
             return
-        if isinstance(event, BlockStart) and self._results and not _is_result(event):
+        if isinstance(event, BlockStart) and (self._results or self._ended) and not _is_result(event):
             self._earlier = self.messages()
             self._begin()
-        if isinstance(event, Image):
+        if isinstance(event, StreamStart):
+            self._provider = self._provider or event.provider or None
+        elif isinstance(event, Image):
             self._pictures.append((self._closed_blocks, event.image))
         elif isinstance(event, BlockComplete):
             self._closed_blocks += 1
@@ -250,7 +257,7 @@ class History:
         results: list[Any] = [result for result in self._results if result.tool_id in known]
         if results:
             messages.append(Message(role="tool", content=results))
-        return answer_open_calls(messages)
+        return answer_open_calls(messages, self.unanswered)
 
 
 def _is_result(event: BlockStart | BlockComplete) -> bool:
