@@ -116,3 +116,76 @@ def test_an_operator_that_waits_without_need_is_found():
 
     with pytest.raises(AssertionError, match="certain"):
         test_what_is_out_is_what_is_certain(Case("late", lambda: lift(Late, "late"), "ab", 2, 1))
+
+
+NS = "antml" + ":"
+STRUCTURES = {
+    "sentinel_split": [
+        '[[SEG_START {"type":"run_bash"}]]ls[[SEG_END]]',
+        '[[SEG_START {"type": "write_file", "path": "/]]"}]]x[[SEG_END]]',
+    ],
+    "json_tool_split": [
+        '{"tool": {"function": "f", "parameters": {"a": "}"}}}',
+        '{ "function" : {"name": "g", "arguments": "{}"} }',
+        '{"tool_calls": [{"function": {"name": "f", "arguments": {}}}]}',
+        '[{"name": "f", "args": {}}]',
+        '{"name": "f", "arguments": {"x": [1, {"y": "]"}]}}',
+    ],
+    "xml_block_split": [
+        "</thinking>",
+        "<thinking>hm</thinking>",
+        f"<{NS}thinking a='b>c' d=\"e\">hm</{NS}thinking >",
+        "[THINK]hm[/THINK]",
+        '<function_calls><invoke name="f"><parameter name="x">1</parameter></invoke></function_calls>',
+        '<tool name="f"><arguments><arg name="q">v</arg></arguments></tool>',
+        '<write_file path="/a">z</write_file>',
+        '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>',
+    ],
+}
+MAKE = {
+    "sentinel_split": lambda: ops.sentinel_split(),
+    "json_tool_split": lambda: ops.json_tool_split("any"),
+    "xml_block_split": lambda: ops.xml_block_split(("thinking", "function_calls", "tool", "files", "tool_call")),
+}
+NOISE = ("", "x", " ", "<", "[", "{", "]", "}", ">", "`", "\n", "İ")
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_text_is_held_only_while_a_continuation_makes_it_structure(name):
+    operator = MAKE[name]()
+    every = STRUCTURES[name]
+    begun = [whole[:size] for whole in every for size in range(len(whole))]
+    # Inside quotes almost anything may follow; the random laws look there.
+    texts = {f"a {start}{noise}" for start in begun for noise in (NOISE if '"' not in start else ("",))}
+    for text in sorted(texts):
+        if re.search(r'SEG_START \{[^"]', text):
+            continue  # a header is judged as a whole, when it closes
+        outcome = drive([operator], [text])
+        out = tokens([item for step in outcome.steps for item in step], "(?!)")
+        at_end = tokens(outcome.items, "(?!)")
+        held = [token for token in at_end[len(out) :] if token[0] not in ("start", "complete")]
+        if held:
+            ends = (tokens(drive([operator], [text, rest]).items, "(?!)") for rest in continuations(text, every))
+            assert any(end[: len(out) + 1] != at_end[: len(out) + 1] for end in ends), f"{text!r} holds {held}"
+
+
+CLOSERS = (
+    *(">", "/>", '">', "'>", ' name="f">', '" name="f">', ' path="/a">', "]]", "SEG_END]]", "[SEG_END]]", '"}]]'),
+    *('"type":"run_bash"}]]', ',"type":"run_bash"}]]', ':0,"type":"run_bash"}]]', '":0,"type":"run_bash"}]]'),
+    *('f", "args": {}}]', '"f", "args": {}}]', 'f", "arguments": {}}', '"function": "f"}}'),
+)
+
+
+def continuations(text: str, structures: list[str]) -> list[str]:
+    """What may follow to make structure of the end of a text; white space may stand where tokens meet."""
+    rest = {
+        after
+        for whole in structures
+        for size in range(1, len(whole))
+        for ending in (text, text.rstrip())
+        if ending.endswith(whole[:size].rstrip())
+        for after in (whole[size:], whole[size:].lstrip(" "))
+    }
+    for whole in structures:
+        rest |= {tag[size:] for tag in re.findall(r"</[^>]*>|\[/\w+\]", whole) for size in range(len(tag))}
+    return [*CLOSERS, *sorted(rest)]
