@@ -38,6 +38,7 @@ from streamflow.text.tags import Tag, register_table
 from streamflow.views import ArgumentsView, Field, PartialArguments
 
 if TYPE_CHECKING:
+    from streamflow.conversation import parse_response, prefill_operators
     from streamflow.flow import Flow, Policy, block, conflate, drop_oldest, error, unbounded
     from streamflow.probing import probe
     from streamflow.recordings import Recording, load_recording
@@ -95,7 +96,9 @@ _LAZY = {
     "history_of": "streamflow.requests",
     "load_recording": "streamflow.recordings",
     "message_of": "streamflow.requests",
+    "parse_response": "streamflow.conversation",
     "participant_stops": "streamflow.requests",
+    "prefill_operators": "streamflow.conversation",
     "probe": "streamflow.probing",
     "read_transcript": "streamflow.sinks.transcript",
     "replay": "streamflow.sources.replay",
@@ -189,7 +192,9 @@ __all__ = [
     "load_recording",
     "message_of",
     "operators",
+    "parse_response",
     "participant_stops",
+    "prefill_operators",
     "probe",
     "providers",
     "read",

@@ -223,7 +223,7 @@ class Notice(msgspec.Struct, frozen=True, tag=True):
     raw: Any = None
 
 
-class Frame(msgspec.Struct, frozen=True):
+class Frame(msgspec.Struct, frozen=True, gc=False):
     """One message of the wire, before it is understood.
 
     ``data`` is text; AWS frames have ``headers`` and ``payload`` (bytes) instead. ``start`` and ``end`` are byte
@@ -383,7 +383,7 @@ Event = (
 )
 
 
-class Stamped(msgspec.Struct, frozen=True, tag=True):
+class Stamped(msgspec.Struct, frozen=True, gc=False, tag=True):
     """The journal's envelope: ``seq`` counts from 0 without gaps, ``t`` is seconds since the start.
 
     >>> Stamped(0, 0.0, StreamStart()).seq
