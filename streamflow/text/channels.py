@@ -31,14 +31,14 @@ class ChannelDetector:
         self._max_tag = max_tag
         self._markers = Markers({}, [*BEGINS, *ENDS])
 
-    def search(self, text: str, place: int, candidate: Any, final: bool) -> Any:
+    def search(self, text: str, place: int, candidate: Any, final: bool, stop: int) -> Any:
         """The first whole header or end mark, or a candidate."""
         while True:
-            hit = self._markers.search(text, place, None, final)
+            hit = self._markers.search(text, place, None, final, stop)
             if not isinstance(hit, Found) or hit.name in ENDS:
                 return hit
             window = text[hit.start : hit.start + self._max_tag]
-            end = _header_end(window, len(hit.name))
+            end = _header_end(window)
             if end > 0:
                 return Found(hit.start, hit.start + end, window[:end], LITERAL, {})
             if end == 0 and len(window) < self._max_tag and not final:
@@ -59,8 +59,10 @@ class ChannelDetector:
         return Message(self._writer, self._markers, found, name, is_call=False)
 
 
-def _header_end(window: str, place: int) -> int:
+def _header_end(window: str) -> int:
     """Where the message begins; 0 when the header is not whole yet, -1 when it is none."""
+    place = len(BEGINS[0]) if window.startswith(BEGINS[0]) else 0
+    seen: set[str] = set()
     while True:
         sign = window.find("<", place)
         if sign < 0:
@@ -68,8 +70,9 @@ def _header_end(window: str, place: int) -> int:
         mark = _MARK.match(window, sign)
         if mark is None:
             return 0 if any(f"<|{name}|>".startswith(window[sign:]) for name in _INNER) else -1
-        if mark[1] not in _INNER:
+        if mark[1] not in _INNER or mark[1] in seen:
             return -1
+        seen.add(mark[1])
         if mark[1] == "message":
             return mark.end()
         place = mark.end()

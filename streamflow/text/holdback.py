@@ -7,6 +7,7 @@ for those who only want text cut so that no marker is torn.
 """
 
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -106,11 +107,17 @@ class Markers:
         return text if self._case_sensitive else text.translate(_LOWER)
 
     def search(
-        self, text: str, position: int, candidate: Candidate | None = None, final: bool = False
+        self,
+        text: str,
+        position: int,
+        candidate: Candidate | None = None,
+        final: bool = False,
+        stop: int = sys.maxsize,
     ) -> Found | Candidate | None:
         """The first marker or candidate from ``position`` on; nothing is a candidate in ``final`` text.
 
-        ``candidate`` is the one that an earlier search ended with; reading goes on where it stopped.
+        ``candidate`` is the one that an earlier search ended with; reading goes on where it stopped. Markers that start
+        at ``stop`` or later are not looked for.
         """
         if candidate is not None and candidate.state:
             result = self._read_tag(text, candidate, final)
@@ -119,7 +126,7 @@ class Markers:
             position = result
         find = self._start.search
         match_head = self._head.match
-        while (at := find(text, position)) is not None:
+        while (at := find(text, position, stop)) is not None:
             start = at.start()
             head = match_head(text, start)
             if head is None:

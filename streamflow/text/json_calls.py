@@ -114,14 +114,21 @@ class JsonDetector:
         self._names = names
         self.first = "".join(sorted({signature[0] for signature in signatures}))
         self._start = re.compile(f"[{re.escape(self.first)}]")
+        # Most brackets in prose begin no call, and the first sign after them tells.
+        keys = "".join({token[1] for signature in signatures for token in signature if token[0] == '"'})
+        member = rf'\{{[ \t\r\n]*(?:\Z|"(?:\Z|[{keys}]))'
+        self._likely = re.compile(rf"{member}|\[[ \t\r\n]*(?:\Z|{member})")
 
-    def search(self, text: str, place: int, candidate: Any, final: bool) -> Any:
+    def search(self, text: str, place: int, candidate: Any, final: bool, stop: int) -> Any:
         """The first call, or an object that may still be one."""
         while True:
             if candidate is None:
-                start = self._start.search(text, place)
+                start = self._start.search(text, place, stop)
                 if start is None:
                     return None
+                if self._likely.match(text, start.start()) is None:
+                    place = start.end()
+                    continue
                 candidate = _JsonCandidate(start.start(), self._signatures)
             # Only so much is looked at, however the text is cut.
             window = text[candidate.start : candidate.start + MAX_HEAD]

@@ -52,8 +52,8 @@ class Detector(Protocol):
 
     first: str
 
-    def search(self, text: str, place: int, candidate: Any, final: bool) -> Any:
-        """The first marker from ``place`` on, a candidate, or None; as `Markers.search`."""
+    def search(self, text: str, place: int, candidate: Any, final: bool, stop: int) -> Any:
+        """The first marker that starts from ``place`` on and before ``stop``, a candidate, or None."""
         ...
 
     def enter(self, found: Any, text: str) -> Step:
@@ -81,7 +81,10 @@ class Prose:
         self._detectors = detectors
         self._blank_is_structure = blank_is_structure
         self._blank = blank_is_structure
-        self._candidates: list[Any] = [None] * len(detectors)
+        # What each detector found up to `_stop` in the text that is being read; markers behind a sign of code are not
+        # looked for before it is known where the code ends.
+        self._stop = -1
+        self._searches = [_Search(detector) for detector in detectors]
         signs = "".join(detector.first for detector in detectors) + (SIGNS if code is not None else "")
         self.attention = re.compile(f"[{re.escape(signs)}]" if signs else r"(?!)")
 
@@ -93,44 +96,51 @@ class Prose:
     def read(self, text: str, place: int, final: bool) -> tuple[int, Step]:
         """Pass visible text on up to the first marker."""
         code = self.code
+        size = len(text)
         start = place
-        found: list[Any] = [self] * len(self._detectors)  # self stands for "not searched yet"
         while True:
             if code is not None and code.inside:
                 place = code.read(text, place)
-                if code.inside or place == len(text):
-                    self._say(text, start, len(text))
-                    return len(text), None
-            which = self._earliest(text, place, found, final)
-            limit = len(text) if which < 0 else found[which].start
-            if code is not None and (sign := _CODE.search(text, place, limit)) is not None:
-                place = sign.start()
+                if code.inside or place == size:
+                    self._say(text, start, size)
+                    return size, None
+            if self._stop < place:
+                sign = _CODE.search(text, place) if code is not None else None
+                self._stop = size if sign is None else sign.start()
+                for search in self._searches:
+                    search.is_done = False
+            first = self._first(text, place, final)
+            if first is None and self._stop < size and code is not None:
+                place = self._stop
                 code.enter(text, place, text[max(start, place - LEAD_LENGTH) : place])
                 continue
-            self._say(text, start, limit)
-            if which < 0:
-                return limit, None
-            result = found[which]
-            if isinstance(result, Candidate):
-                self._candidates = [hit.moved(limit) if isinstance(hit, Candidate) else None for hit in found]
-                return limit, None
+            end = size if first is None else first.hit.start
+            self._say(text, start, end)
+            if first is None:
+                return size, None
+            if isinstance(first.hit, Candidate):
+                for search in self._searches:
+                    search.carry(end, self._stop)
+                return end, None
             self._blank = self._blank_is_structure
-            place = start = result.end
-            step = self._detectors[which].enter(result, text)
+            place = start = first.hit.end
+            step = first.detector.enter(first.hit, text)
             if step is not None:
                 return place, step
 
-    def _earliest(self, text: str, place: int, found: list[Any], final: bool) -> int:
-        which = -1
-        first = len(text) + 1
-        for number, detector in enumerate(self._detectors):
-            hit = found[number]
-            if hit is self or (hit is not None and hit.start < place):
-                candidate, self._candidates[number] = self._candidates[number], None
-                hit = found[number] = detector.search(text, place, candidate, final)
-            if hit is not None and hit.start < first:
-                which, first = number, hit.start
-        return which
+    def _first(self, text: str, place: int, final: bool) -> "_Search | None":
+        first: _Search | None = None
+        for search in self._searches:
+            hit = search.hit
+            if not search.is_done or (hit is not None and hit.start < place):
+                hit = search.find(text, place, final, self._stop)
+            if hit is not None and (first is None or hit.start < first.hit.start):
+                first = search
+        return first
+
+    def keep(self, text: str, place: int) -> None:
+        """Nothing is kept of prose; what was found in the text goes away with it."""
+        self._stop = -1
 
     def _say(self, text: str, start: int, end: int) -> None:
         if self.code is not None and start < end:
@@ -143,11 +153,37 @@ class Prose:
         if start < end:
             self._writer.text(text[start:end], start)
 
-    def keep(self, text: str, place: int) -> None:
-        """Nothing is kept of prose."""
-
     def unclosed(self) -> None:
         """Prose ends anywhere."""
+
+
+class _Search:
+    """What one detector found, and where it goes on: no text is searched twice."""
+
+    __slots__ = ("_candidate", "_resume", "detector", "hit", "is_done")
+
+    def __init__(self, detector: Detector) -> None:
+        self.detector = detector
+        self.hit: Any = None
+        self.is_done = False
+        self._candidate: Any = None
+        self._resume = 0
+
+    def find(self, text: str, place: int, final: bool, stop: int) -> Any:
+        candidate, self._candidate = self._candidate, None
+        place, self._resume = max(place, self._resume), 0
+        self.is_done = True
+        self.hit = self.detector.search(text, place, candidate, final, stop)
+        return self.hit
+
+    def carry(self, cut: int, stop: int) -> None:
+        """The text up to ``cut`` goes away and more will follow."""
+        hit, self.hit = self.hit, None
+        self.is_done = False
+        if isinstance(hit, Candidate):
+            self._candidate = hit.moved(cut)
+        else:
+            self._resume = (stop if hit is None else hit.start) - cut
 
 
 _CODE = re.compile(f"[{SIGNS}]")

@@ -87,12 +87,12 @@ class SentinelDetector:
         self._start = Markers({}, [START])
         self._stop = Place(Markers({}, [STOP]), {})
 
-    def search(self, text: str, place: int, candidate: Any, final: bool) -> Any:
+    def search(self, text: str, place: int, candidate: Any, final: bool, stop: int) -> Any:
         """The first header with a known type, or a candidate."""
         header = candidate if isinstance(candidate, _Header) else None
         while True:
             if header is None:
-                hit = self._start.search(text, place, None, final)
+                hit = self._start.search(text, place, None, final, stop)
                 if not isinstance(hit, Found):
                     return hit
                 header = _Header(hit.start)

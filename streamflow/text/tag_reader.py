@@ -1,5 +1,6 @@
 """Which tags can begin and end where: the tables of tags, compiled into one set of markers for each place."""
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -23,10 +24,12 @@ class Place:
         self.tags = tags
         self._markers = markers
 
-    def search(self, text: str, place: int, candidate: Candidate | None, final: bool) -> Found | Candidate | None:
+    def search(
+        self, text: str, place: int, candidate: Candidate | None, final: bool, stop: int = sys.maxsize
+    ) -> Found | Candidate | None:
         """The first tag, or a candidate. A tag without an attribute that it must have is text."""
         while True:
-            hit = self._markers.search(text, place, candidate, final)
+            hit = self._markers.search(text, place, candidate, final, stop)
             if not isinstance(hit, Found) or hit.form in (CLOSE, LITERAL):
                 return hit
             if all(hit.attributes.get(name) for name in self.tags[hit.name].required):

@@ -489,6 +489,16 @@ def test_long_tags_are_text():
     assert blocks(text, xml_block_split(max_tag=len(text))) == [("thinking", "a")]
 
 
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_what_looks_like_a_tag_in_code_says_nothing_about_the_text_after_it(quote):
+    text = f"`<think a={quote}` <think>secret</think>{quote} <b"
+    assert blocks(text, xml_block_split()) == [
+        ("text", f"`<think a={quote}` "),
+        ("thinking", "secret"),
+        ("text", f"{quote} <b"),
+    ]
+
+
 def test_wrong_options_are_named():
     with pytest.raises(UsageError, match="tables: unknown table 'xml'; known are thinking"):
         xml_block_split(("xml",))
