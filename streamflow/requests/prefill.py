@@ -7,6 +7,7 @@ text completion.
 
 from collections.abc import Callable, Iterable
 from html import escape
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -36,6 +37,7 @@ from streamflow.requests.tool_definitions import ToolDefinition
 
 EOT = "<|eot|>"
 CALLS_END = "</function_calls>"
+TAG_PREFIX = "antml:"  # some models write their tags with it
 
 
 class LogStyle(msgspec.Struct, frozen=True):
@@ -94,7 +96,7 @@ def prefill(
     """Write the log."""
     chosen = _options(options)
     style = STYLES.get(row.dialect, _PLAIN)
-    eot = style.eot_token if chosen.eot_token is None else chosen.eot_token
+    eot = eot_token_of(row, chosen.eot_token)
     separator = style.separator if chosen.message_separator is None else chosen.message_separator
     assistant = chosen.assistant_name or _last_speaker(messages) or DEFAULT_NAMES["assistant"]
     spoken = named([message for message in messages if message.role not in INSTRUCTIONS], chosen.user_name, assistant)
@@ -116,6 +118,16 @@ def prefill(
         # The operator stop_sequences takes over what the provider has no room for.
         speakers = speakers[: max(0, row.max_stops - len(needed))]
     return Prefilled([*instructions, *log], prompt, [*speakers, *needed], eot, last)
+
+
+def eot_token_of(row: Endpoint, given: str | None = None) -> str:
+    """The token that ends a turn in a provider's log; empty where there is none.
+
+    >>> from streamflow.requests.endpoints import endpoint
+    >>> eot_token_of(endpoint("gemini")), eot_token_of(endpoint("anthropic"))
+    ('<|eot|>', '')
+    """
+    return STYLES.get(row.dialect, _PLAIN).eot_token if given is None else given
 
 
 def _options(options: dict[str, Any]) -> PrefillOptions:
@@ -162,8 +174,7 @@ class _Log:
             else:
                 if not (goes_on and message.role == "assistant"):
                     self._say(self._name(message, previous))
-                for block in message.content:
-                    self._block(block)
+                self._content(message.content)
                 previous = message
             goes_on = message.role == "tool" or (message.role == "assistant" and follower in ("tool", None))
             if not goes_on or (message.role == "tool" and follower == "user"):
@@ -190,6 +201,14 @@ class _Log:
         if text:
             self._text.append(text)
             self.pieces.append(text)
+
+    def _content(self, blocks: Iterable[Block]) -> None:
+        for is_call, group in groupby(blocks, lambda block: isinstance(block, ToolCallBlock)):
+            if is_call:
+                self._say(write_calls(block for block in group if isinstance(block, ToolCallBlock)))
+            else:
+                for block in group:
+                    self._block(block)
 
     def _block(self, block: Block) -> None:
         shown = image_of(block) if isinstance(block, GeneratedImageBlock) else block
@@ -226,15 +245,32 @@ def _write_thinking(block: ThinkingBlock) -> str:
     return f"<thinking>{block.text}</thinking>\n" if block.text else ""
 
 
+def write_calls(calls: Iterable[ToolCallBlock]) -> str:
+    """Calls that stand next to each other, in one block; what the model itself wrote is kept.
+
+    >>> print(write_calls([ToolCallBlock(id="c", name="now")]).strip())
+    <function_calls>
+    <invoke name="now">
+    </invoke>
+    </function_calls>
+    """
+    written = [_write_call(call) for call in calls]
+    prefixed = "<" + TAG_PREFIX + "invoke"
+    prefix = TAG_PREFIX if any(call.startswith(prefixed) for call in written) else ""
+    if not all(call.startswith(("<invoke", prefixed)) for call in written):
+        return "\n".join(written) + "\n"  # calls in other tags have no block around them
+    return f"\n<{prefix}function_calls>\n" + "\n".join(written) + f"\n</{prefix}function_calls>\n"
+
+
 def _write_call(block: ToolCallBlock) -> str:
     if block.raw and block.raw.startswith("<"):
-        return block.raw  # what the model itself wrote
+        return block.raw
     values = "".join(
         f'<parameter name="{escape(name)}">{value if isinstance(value, str) else orjson.dumps(value).decode()}'
         "</parameter>\n"
         for name, value in input_object(block).items()
     )
-    return f'\n<function_calls>\n<invoke name="{escape(block.name)}">\n{values}</invoke>\n{CALLS_END}\n'
+    return f'<invoke name="{escape(block.name)}">\n{values}</invoke>'
 
 
 def write_results(results: Iterable[ToolResultBlock]) -> str:
@@ -262,7 +298,6 @@ def _write_text(block: TextBlock) -> str:
 _WRITERS: dict[str, Callable[[Any], str]] = {
     "text": _write_text,
     "thinking": _write_thinking,
-    "tool_call": _write_call,
 }
 
 
