@@ -1,5 +1,6 @@
 """Pipelines without ceremony: run any items through any operators, decode a whole body, push piece by piece."""
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -140,11 +141,23 @@ def _drive_rx(items: Iterable[Any], operators: tuple[AnyOperator, ...]) -> tuple
     out: list[Any] = []
     errors: list[BaseException] = []
     over = threading.Event()
+    running = _in_event_loop()
 
     def fail(error: BaseException) -> None:
         errors.append(error)
         over.set()
 
     reactivex.from_iterable(items).pipe(*operators).subscribe(out.append, fail, over.set)
+    if running and not over.is_set():
+        # Waiting here would stop the very loop that the operators wait for.
+        raise UsageError("these operators need time, and this is the event loop: use `async for` over sf.aiter(...)")
     over.wait()
     return out, errors[0] if errors else None
+
+
+def _in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

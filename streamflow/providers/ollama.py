@@ -6,6 +6,7 @@ from streamflow.errors import ProviderError
 from streamflow.events import Frame, GeneratedImage, Image, Usage
 from streamflow.providers.json_text import json_text
 from streamflow.providers.provider import Provider
+from streamflow.providers.refusals import RETRYABLE_STATUS
 from streamflow.providers.turn import Turn
 
 STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "load": "end_turn", "unload": "end_turn"}
@@ -99,5 +100,5 @@ def line_error(provider: str, payload: dict[str, Any]) -> ProviderError:
         f"{provider}: {message}",
         provider=provider,
         status=status,
-        retryable=status in (408, 429, 500, 502, 503, 504),
+        retryable=status in RETRYABLE_STATUS,
     )

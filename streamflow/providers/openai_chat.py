@@ -48,8 +48,8 @@ class OpenAIChat:
     def read(self, payload: dict[str, Any], frame: Frame) -> None:
         """Take one payload."""
         turn = self._turn
-        if not turn.started and (id := payload.get("id")):
-            turn.begin(id, payload.get("model"))
+        if not turn.started and (payload.get("id") or payload.get("model")):
+            turn.begin(payload.get("id"), payload.get("model"))
         choices = payload.get("choices")
         if choices:
             for choice in choices:
@@ -66,7 +66,7 @@ class OpenAIChat:
                     reader(self, payload[field])
         if choices is None and not usage and "error" not in payload:
             self._read_without_choices(payload, frame)
-        if self._whole:
+        if self._whole or (self._finished and _is_whole_completion(payload, frame)):
             turn.complete()
 
     def _read_choice(self, choice: dict[str, Any]) -> None:
@@ -234,6 +234,12 @@ class OpenAIChat:
     def may_end(self) -> bool:
         """Whether the vendor's rule allows the bytes to end here."""
         return _MAY_END[self._row.end](self)
+
+
+def _is_whole_completion(payload: dict[str, Any], frame: Frame) -> bool:
+    # A whole text completion has the shape of a last chunk; but it is all of its bytes, without any framing.
+    choices = payload.get("choices") or [{}]
+    return "text" in choices[0] and frame.end - frame.start <= len(frame.data.encode()) + 1
 
 
 _MAY_END: dict[str, Callable[[OpenAIChat], bool]] = {

@@ -5,6 +5,7 @@ from typing import Any
 from streamflow.errors import ProviderError
 from streamflow.events import Frame, Usage
 from streamflow.providers.provider import Provider
+from streamflow.providers.refusals import RETRYABLE_STATUS
 from streamflow.providers.turn import Turn
 
 STOP_REASONS = {
@@ -17,7 +18,6 @@ STOP_REASONS = {
 }
 
 _GOES_ON = "not_finished"
-_RETRYABLE_STATUS = (408, 429, 500, 502, 503, 504)
 
 
 class Watsonx:
@@ -105,5 +105,5 @@ def service_error(provider: str, payload: dict[str, Any]) -> ProviderError:
         provider=provider,
         status=status if isinstance(status, int) else None,
         kind=str(kind) if kind else None,
-        retryable=status in _RETRYABLE_STATUS,
+        retryable=status in RETRYABLE_STATUS,
     )
