@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from streamflow.sinks.player import Player
     from streamflow.sinks.telemetry import telemetry
     from streamflow.sinks.transcript import Transcript, read_transcript
+    from streamflow.sources.blob_directory import DirectoryBlobStore
     from streamflow.sources.client import Client, connect
     from streamflow.sources.context import StreamContext
     from streamflow.sources.replay import replay
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
 # Names whose modules load pydantic or an optional part: they are imported when first asked for.
 _LAZY = {
     "Client": "streamflow.sources.client",
+    "DirectoryBlobStore": "streamflow.sources.blob_directory",
     "Espeak": "streamflow.sinks.espeak",
     "Flow": "streamflow.flow",
     "History": "streamflow.requests",
@@ -129,6 +131,7 @@ __all__ = [
     "AudioSegment",
     "BlobStore",
     "Client",
+    "DirectoryBlobStore",
     "Espeak",
     "Event",
     "Feeder",
