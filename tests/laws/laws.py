@@ -123,9 +123,7 @@ def check_offsets(items: list[Any], raw: str) -> None:
 
 
 _TAG = r"""</?[^\s<>"'][^<>"']*(?:"[^"]*"|'[^']*'|[^<>"'])*>|\[/?[A-Z]+\]"""
-_STRUCTURE = re.compile(
-    rf"""(?:\s|{_TAG}|[\[\]{{}},:]|"tool_calls"|"tools"|<\|[a-z]+\|>|final|assistant)*""", re.DOTALL
-)
+_STRUCTURE = re.compile(rf"""(?:\s|{_TAG}|[\[\]{{}},:]|"tool_calls"|"tools"|<\|[a-z]+\|>[^<]*(?=<\||\Z))*""", re.DOTALL)
 
 
 def check_coverage(items: list[Any], raw: str) -> None:
@@ -141,6 +139,8 @@ def check_coverage(items: list[Any], raw: str) -> None:
         assert block.raw is not None, f"no source: {brief(block)}"
         source = block.raw if block.raw in raw else block.raw.removeprefix("<think>")  # that the template opened
         place = raw.find(source, cursor)
+        while place >= 0 and any(covered[place : place + len(source)]):  # the same words as text, before
+            place = raw.find(source, place + 1)
         assert place >= 0, f"the source {source!r} is not in the text after {cursor}"
         cursor = place + len(source)
         covered[place:cursor] = [True] * len(source)

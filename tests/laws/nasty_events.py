@@ -246,7 +246,7 @@ def smaller(events: list[Any]) -> list[list[Any]]:
     out: list[list[Any]] = []
     blocks = {event.index for event in events if isinstance(event, BlockStart)}
     for index in blocks:
-        out.append([event for event in events if getattr(event, "index", None) != index])
+        out.append(_consistent([event for event in events if getattr(event, "index", None) != index]))
     for place, event in enumerate(events[1:-1], 1):
         if not isinstance(event, BlockStart | Chunk | BlockComplete):
             out.append(events[:place] + events[place + 1 :])
