@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import ssl
 import zlib
 from collections.abc import Mapping
 from typing import Any
@@ -89,7 +90,10 @@ def failed_to_open(cause: BaseException, provider: str, place: str) -> Streamflo
 
 
 def _detail(cause: BaseException) -> str:
-    system = getattr(cause, "os_error", cause)
+    system = getattr(cause, "certificate_error", getattr(cause, "os_error", cause))
+    if isinstance(system, ssl.SSLError):
+        said = getattr(system, "verify_message", "") or system.reason
+        return f" ({said})" if said else ""
     if isinstance(system, OSError) and system.strerror:
         # asyncio puts the address into strerror; the errors of name resolution have numbers of their own, below 0
         return f" ({os.strerror(system.errno) if system.errno and system.errno > 0 else system.strerror})"

@@ -160,9 +160,9 @@ class Pump:
             else:
                 observer.on_completed()
         except Exception as fault:
-            # A subscriber's own fault is not the stream's: it goes where asyncio reports faults of callbacks.
-            self._loop.call_exception_handler(
-                {"message": "a subscriber of a live stream raised", "exception": fault, "task": self._task}
-            )
+            # A subscriber's own fault is not the stream's: it goes where asyncio reports faults of callbacks. An error
+            # of the stream arrives here when there is no `on_error` for it.
+            who = "a live stream failed, and has no on_error" if fault is run.error else "a subscriber raised"
+            self._loop.call_exception_handler({"message": who, "exception": fault, "task": self._task})
         finally:
             run.dispose()
