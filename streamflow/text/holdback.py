@@ -69,6 +69,8 @@ class Candidate:
 class Markers:
     """A set of markers. ``heads`` are beginnings of tags with what they stand for, ``literals`` are taken as they are.
 
+    A tag without one of the attributes that are ``required`` of its name is text.
+
     >>> markers = Markers({"<think": ("open", "think"), "</think": ("close", "think")}, ["<|eot|>"])
     >>> markers.search("a < b <think a='>'> c", 0)
     Found(start=6, end=19, name='think', form='open', attributes={'a': '>'})
@@ -83,7 +85,9 @@ class Markers:
         *,
         case_sensitive: bool = True,
         max_tag: int = MAX_TAG,
+        required: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
+        self._required = {name: attributes for name, attributes in (required or {}).items() if attributes}
         self._case_sensitive = case_sensitive
         self._max_tag = max_tag
         self._forms = {self._folded(head): form for head, form in heads.items()}
@@ -176,6 +180,8 @@ class Markers:
                 return place if sign == "<" else start + 1
             if state != "name":
                 place += 1
+            if state in (OPEN, "slash") and tag.name in self._required and not self._has_required(text, tag, place):
+                return start + 1
             if state in (OPEN, EMPTY, CLOSE):
                 return Found(start, place, tag.name, state, self._attributes(text, start, place))
         if final or end == limit:
@@ -183,6 +189,10 @@ class Markers:
         tag.state = state
         tag.read = place
         return tag
+
+    def _has_required(self, text: str, tag: Candidate, end: int) -> bool:
+        attributes = self._attributes(text, tag.start, end)
+        return all(attributes.get(name) for name in self._required[tag.name])
 
     def _attributes(self, text: str, start: int, end: int) -> dict[str, str]:
         head = self._head.match(text, start)

@@ -22,6 +22,7 @@ from streamflow.text.json_values import (
     MORE,
     CallFrame,
     PassingValue,
+    RestReader,
 )
 from streamflow.text.regions import OVER, Detector, Source, Step
 
@@ -138,21 +139,20 @@ class JsonDetector:
                 candidate.read, status = frame.read(window, candidate.read)
                 if self.is_call(frame, status):
                     return JsonFound(candidate, frame, status == END)
-                if status == MORE and not self._may_be(frame):
-                    status = BAD
             if status == MORE and len(window) < MAX_HEAD and not final:
                 return candidate
             place = candidate.start + 1
             candidate = None
 
+    def frame(self) -> CallFrame:
+        """What reads the object of one call."""
+        return CallFrame(strict=True, names=self._names)
+
     def is_call(self, frame: CallFrame, status: str) -> bool:
         """Whether a frame that was read so far is that of a call, for certain."""
-        if not frame.name or not self._may_be(frame):
+        if not frame.name:
             return False
         return status == ARGUMENTS or (status == END and self._names is not None)
-
-    def _may_be(self, frame: CallFrame) -> bool:
-        return self._names is None or not frame.name or frame.name.lower() in self._names
 
     def _sign(self, window: str, candidate: _JsonCandidate) -> str:
         alive = []
@@ -165,7 +165,7 @@ class JsonDetector:
                 # The frame is read from the first sign after the bracket of the call's own object.
                 candidate.call_at = places[-1] if listed else places[tokens.index("{")]
                 candidate.read = candidate.call_at + 1
-                candidate.frame = CallFrame(strict=True)
+                candidate.frame = self.frame()
                 return END
             if status == MORE:
                 alive.append(signature)
@@ -227,7 +227,7 @@ class JsonCalls:
         self._detector = detector
         self._shape = found.shape
         self._candidate: _JsonCandidate | None = None
-        self._rest = CallFrame(strict=False, is_rest=True)
+        self._rest = RestReader()
         self._read: Callable[[str, int, bool], tuple[int, Step | str]]
         self._begin(found)
 
@@ -298,7 +298,7 @@ class JsonCalls:
         if status == END:
             frame = candidate.frame
             if frame is None:
-                frame = candidate.frame = CallFrame(strict=True)
+                frame = candidate.frame = self._detector.frame()
                 candidate.shape = self._shape
                 candidate.call_at = signature.places[-1]
                 candidate.read = candidate.call_at + 1

@@ -8,7 +8,7 @@ from streamflow.errors import UsageError
 from streamflow.text.block_writer import BlockWriter
 from streamflow.text.code_marks import CodeMarks
 from streamflow.text.holdback import LITERAL, MAX_TAG, Candidate, Found, Markers
-from streamflow.text.json_values import BAD, BLANKS, END, MORE, PassingValue
+from streamflow.text.json_values import BAD, BLANKS, END, MORE, ObjectReader
 from streamflow.text.regions import Detector, Step
 from streamflow.text.tag_reader import Place
 from streamflow.text.tagged_json import NamedJsonCall, TaggedJsonCall
@@ -38,12 +38,12 @@ _IDS = ("id", "tool_id", "call_id")
 class _Header(Candidate):
     """A header that is being read; `read` counts from its start."""
 
-    __slots__ = ("begin", "fields", "value")
+    __slots__ = ("begin", "fields", "members")
 
     def __init__(self, start: int) -> None:
         super().__init__(start, read=len(START))
         self.begin = -1
-        self.value: PassingValue | None = PassingValue()
+        self.members: ObjectReader | None = ObjectReader()
         self.fields: Any = None
 
     def moved(self, by: int) -> "_Header":
@@ -59,13 +59,14 @@ class _Header(Candidate):
             if window[self.read] != "{":
                 return BAD
             self.begin = self.read
-        if self.value is not None:
-            self.read, status = self.value.follow(window, self.read)
+            self.read += 1
+        if self.members is not None:
+            self.read, status = self.members.read(window, self.read)
             if status != END:
                 return status
-            self.value = None
+            self.members = None
             try:
-                self.fields = json.loads(window[self.begin : self.read])
+                self.fields = json.loads(window[self.begin : self.read], strict=False)
             except (ValueError, RecursionError):
                 return BAD
         self.read = BLANKS.match(window, self.read).end()  # type: ignore[union-attr]

@@ -1,13 +1,10 @@
 """Which tags can begin and end where: the tables of tags, compiled into one set of markers for each place."""
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
-
-import msgspec
 
 from streamflow.errors import UsageError
 from streamflow.text.argument_values import ArgumentTypes
-from streamflow.text.holdback import CLOSE, LITERAL, MAX_TAG, OPEN, Candidate, Found, Markers
+from streamflow.text.holdback import CLOSE, MAX_TAG, OPEN, Markers
 from streamflow.text.tags import Tag, is_literal, table_tags
 from streamflow.text.tool_schemas import ToolSchema
 
@@ -21,21 +18,8 @@ class Place:
 
     def __init__(self, markers: Markers, tags: Mapping[str, Tag]) -> None:
         self.first = markers.first
+        self.search = markers.search
         self.tags = tags
-        self._markers = markers
-
-    def search(
-        self, text: str, place: int, candidate: Candidate | None, final: bool, stop: int = sys.maxsize
-    ) -> Found | Candidate | None:
-        """The first tag, or a candidate. A tag without an attribute that it must have is text."""
-        while True:
-            hit = self._markers.search(text, place, candidate, final, stop)
-            if not isinstance(hit, Found) or hit.form in (CLOSE, LITERAL):
-                return hit
-            if all(hit.attributes.get(name) for name in self.tags[hit.name].required):
-                return hit
-            place = hit.end
-            candidate = None
 
 
 class TagReader:
@@ -108,7 +92,7 @@ class TagReader:
             literals = [tag.close] if is_literal(name) else []
             literals += [CDATA] if cdata else []
             markers = Markers(heads, literals, case_sensitive=self._case_sensitive, max_tag=self.max_tag)
-            place = self._places[key] = Place(markers, {name: msgspec.structs.replace(tag, required=())})
+            place = self._places[key] = Place(markers, {name: tag})
         return place
 
     def _descendants(self, tag: Tag) -> list[Tag]:
@@ -147,5 +131,11 @@ class TagReader:
                 if is_literal(name):
                     literals.append(tag.close)
                 heads.update(self._closes(tag, name))
-        markers = Markers(heads, literals, case_sensitive=self._case_sensitive, max_tag=self.max_tag)
+        markers = Markers(
+            heads,
+            literals,
+            case_sensitive=self._case_sensitive,
+            max_tag=self.max_tag,
+            required={name: tag.required for name, tag in tags.items()},
+        )
         return Place(markers, tags)

@@ -78,9 +78,20 @@ def test_only_the_tools_that_are_given():
         ("text", ' {"name": "Bob", "args": {}}'),
     ]
     stage = operator.make_stage()
-    stage.feed('{"name": "Bo')
-    assert stage.held == '{"name": "Bo'
-    stage.feed('b"')
+    stage.feed('{"name": "Sea')
+    assert stage.held == '{"name": "Sea'
+    stage.feed("l")
+    assert stage.held == ""
+
+
+@pytest.mark.parametrize(
+    "text", ['{"name": "Bob", "ag', '{"name": "f", "args": 3', '{"name": 3', '{"tool" x', '[{"name":"f","\n']
+)
+def test_an_object_leaves_as_soon_as_it_can_be_no_call(text):
+    stage = json_tool_split("any").make_stage()
+    stage.feed(text[:-1])
+    assert stage.held == text[:-1]
+    stage.feed(text[-1])
     assert stage.held == ""
 
 

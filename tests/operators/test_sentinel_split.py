@@ -53,6 +53,17 @@ def test_what_is_no_header_is_text(text):
     assert blocks(text, sentinel_split()) == [("text", text)]
 
 
+@pytest.mark.parametrize(
+    "text", ["[[SEG_START {>", '[[SEG_START {"a":x', '[[SEG_START {"a":1 "', "[[SEG_START x", '[[SEG_START {"a":1,}']
+)
+def test_a_header_leaves_as_soon_as_it_can_be_none(text):
+    stage = sentinel_split().make_stage()
+    stage.feed(text[:-1])
+    assert stage.held == text[:-1]
+    stage.feed(text[-1])
+    assert stage.held == ""
+
+
 def test_a_header_is_bounded():
     text = '[[SEG_START {"type":"run_bash","x":"' + "y" * 60 + '"}]]ls'
     assert blocks(text, sentinel_split(max_tag=64)) == [("text", text)]

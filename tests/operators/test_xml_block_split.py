@@ -483,6 +483,15 @@ def test_a_table_of_the_users_own_needs_no_class():
 # -- what is wrong
 
 
+@pytest.mark.parametrize("text", ["<write_file /", "<tool name=''/", "<write_file a='<think>'>"])
+def test_a_tag_without_what_it_must_have_leaves_at_once(text):
+    stage = xml_block_split(("files", "tool")).make_stage()
+    stage.feed(text[:-1])
+    assert stage.held == text[:-1]
+    stage.feed(text[-1])
+    assert stage.held == ""
+
+
 def test_long_tags_are_text():
     text = '<thinking a="' + "x" * 50 + '">a</thinking>'
     assert visible(text, xml_block_split(max_tag=40)) == '<thinking a="' + "x" * 50 + '">a'
