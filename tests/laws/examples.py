@@ -49,7 +49,7 @@ class Subject(NamedTuple):
 
 
 class Source(NamedTuple):
-    """The input. ``form`` is bytes, frames, strings or events; ``cut`` says that it ends too early."""
+    """The input. ``form`` is bytes, frames, strings, events or rounds (two turns); ``cut``: it ends too early."""
 
     form: str
     items: list[Any]
@@ -95,6 +95,8 @@ def source(subject: Subject, rng: random.Random) -> Source:
         return Source("strings", nasty_text.tokens(rng), False)
     if roll < 0.6:
         return Source("events", nasty_events.text_answer(nasty_text.text(rng)), False)
+    if roll < 0.67:
+        return Source("rounds", nasty_events.rounds(rng), False)
     items = nasty_events.stream(rng)
     end = items[-1]
     return Source("events", items, isinstance(end, StreamFailed) or end.stop_reason == "cancelled")

@@ -146,6 +146,20 @@ def stream(rng: random.Random) -> list[Any]:
     return out
 
 
+def rounds(rng: random.Random) -> list[Any]:
+    """Two turns of one flow: the numbers of blocks count on, the offsets of text begin again."""
+    first = stream(rng)
+    first[-1] = StreamCompleted("tool_use", "tool_calls")
+    after = max((event.index for event in first if isinstance(event, BlockStart)), default=-1) + 1
+    second = [
+        msgspec.structs.replace(event, index=event.index + after)
+        if isinstance(event, BlockStart | Chunk | BlockComplete | Citation)
+        else event
+        for event in stream(rng)
+    ]
+    return [*first, *second]
+
+
 def _parallel_calls(scribe: _Scribe) -> None:
     rng = scribe.rng
     todo: list[tuple[int, list[str]]] = []
