@@ -117,6 +117,8 @@ class Answer:
             yield from self._taken()
         if isinstance(error, StreamflowError):
             error.provider = error.provider or self._provider
+            if isinstance(error, LimitExceeded):
+                error.kind = error.kind or "max_event_bytes"  # the limit that the framings keep
             error.emitted = self.emitted
             error.partial = self.response(error)
 

@@ -211,6 +211,7 @@ async def test_an_event_without_end_is_refused():
 
     events, error, _ = await outcome(long_line, max_event_bytes=1_000_000)
     assert_cut(events, error, sf.LimitExceeded)
+    assert error.kind == "max_event_bytes"
 
 
 async def test_a_stream_without_end_is_refused():

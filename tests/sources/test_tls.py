@@ -27,10 +27,9 @@ def certificate(tmp_path):
 
 
 async def test_an_unknown_certificate_is_refused_and_not_tried_again(certificate):
-    async with RawServer(hello, ssl=certificate) as server:
-        async with client(server, base_url=server.url.replace("http:", "https:")) as llm:
-            with pytest.raises(sf.TransportError, match="certificate is not trusted") as caught:
-                await llm.collect("hi")
+    async with RawServer(hello, ssl=certificate) as server, client(server, base_url=f"https{server.url[4:]}") as llm:
+        with pytest.raises(sf.TransportError, match="certificate is not trusted") as caught:
+            await llm.collect("hi")
     assert caught.value.retryable is False
     assert "self-signed" in str(caught.value) or "self signed" in str(caught.value)
     assert server.requests == []
