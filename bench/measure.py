@@ -18,6 +18,27 @@ class Timing(msgspec.Struct, frozen=True):
     most: float
 
 
+class Row(msgspec.Struct, frozen=True):
+    """One figure of one contender, and the bar that it must meet, if it has one."""
+
+    measure: str
+    contender: str
+    value: float
+    bar: str = ""
+    met: bool = True
+    spread: str = ""
+
+
+def at_least(measure: str, contender: str, value: float, bar: float, spread: str = "") -> Row:
+    """A figure that must not be smaller than its bar."""
+    return Row(measure, contender, value, f">= {bar:g}", value >= bar, spread)
+
+
+def at_most(measure: str, contender: str, value: float, bar: float, spread: str = "") -> Row:
+    """A figure that must not be larger than its bar."""
+    return Row(measure, contender, value, f"<= {bar:g}", value <= bar, spread)
+
+
 def interleaved(contenders: dict[str, Callable[[], object]], events: int, rounds: int = ROUNDS) -> dict[str, Timing]:
     """Process time an event for each contender, in `rounds` interleaved rounds after one to warm up."""
     samples: dict[str, list[float]] = {name: [] for name in contenders}
