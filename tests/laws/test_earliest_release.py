@@ -155,24 +155,30 @@ def test_text_is_held_only_while_a_continuation_makes_it_structure(name):
     operator = MAKE[name]()
     every = STRUCTURES[name]
     begun = [whole[:size] for whole in every for size in range(len(whole))]
-    # Inside quotes almost anything may follow; the random laws look there.
-    texts = {f"a {start}{noise}" for start in begun for noise in (NOISE if '"' not in start else ("",))}
-    for text in sorted(texts):
-        if re.search(r'SEG_START \{[^"]', text):
-            continue  # a header is judged as a whole, when it closes
+    late = []
+    for text in sorted({f"a {start}{noise}" for start in begun for noise in NOISE}):
         outcome = drive([operator], [text])
         out = tokens([item for step in outcome.steps for item in step], "(?!)")
         at_end = tokens(outcome.items, "(?!)")
         held = [token for token in at_end[len(out) :] if token[0] not in ("start", "complete")]
         if held:
             ends = (tokens(drive([operator], [text, rest]).items, "(?!)") for rest in continuations(text, every))
-            assert any(end[: len(out) + 1] != at_end[: len(out) + 1] for end in ends), f"{text!r} holds {held}"
+            if all(end[: len(out) + 1] == at_end[: len(out) + 1] for end in ends):
+                late.append(text)
+    assert set(late) <= {"a [[SEG_START {}"}  # one character late: a header without a type
 
 
 CLOSERS = (
     *(">", "/>", '">', "'>", ' name="f">', '" name="f">', ' path="/a">', "]]", "SEG_END]]", "[SEG_END]]", '"}]]'),
     *('"type":"run_bash"}]]', ',"type":"run_bash"}]]', ':0,"type":"run_bash"}]]', '":0,"type":"run_bash"}]]'),
-    *('f", "args": {}}]', '"f", "args": {}}]', 'f", "arguments": {}}', '"function": "f"}}'),
+    *('","type":"run_bash"}]]', 'f", "args": {}}]', '"f", "args": {}}]', 'f", "arguments": {}}', '"function": "f"}}'),
+    *(', "arguments": {}}}', ', "parameters": {}}}', ', "function": "f", "parameters": {}}'),
+    *(
+        "![CDATA[[1]]]></parameter></invoke>",
+        "![CDATA[[1]]]></arg></tool>",
+        '],"type":"run_bash"}]]',
+        '},"type":"run_bash"}]]',
+    ),
 )
 
 
