@@ -1,6 +1,14 @@
 from typing import Any
 
-from streamflow.events import BlockComplete, Retrying, StreamCompleted, StreamFailed, ToolCall, ToolCallsReady
+from streamflow.events import (
+    BlockComplete,
+    Retrying,
+    StreamCompleted,
+    StreamFailed,
+    StreamStart,
+    ToolCall,
+    ToolCallsReady,
+)
 from streamflow.fold import call_of, is_client_call
 from streamflow.stage import Operator, lift
 
@@ -13,6 +21,7 @@ class ToolAccumulate:
 
     def __init__(self) -> None:
         self._calls: list[ToolCall] = []
+        self._has_start = False
 
     def feed(self, item: Any) -> list[Any]:
         """Pass everything on; before the end say which calls there are."""
@@ -23,13 +32,16 @@ class ToolAccumulate:
         elif kind is StreamCompleted:
             calls, self._calls = self._calls, []
             return [ToolCallsReady(calls), item] if calls and item.stop_reason != "cancelled" else [item]
+        elif kind is StreamStart:
+            self._has_start = True
         elif kind in _FORGETTING and getattr(item, "discard", True):
             self._calls = []
         return [item]
 
     def flush(self) -> list[Any]:
-        """Calls of a turn without an end are never ready."""
-        return []
+        """Calls of a turn without its end are never ready. Plain text has no other end than that of its source."""
+        calls, self._calls = self._calls, []
+        return [ToolCallsReady(calls)] if calls and not self._has_start else []
 
     def abort(self, error: BaseException) -> list[Any]:
         """Calls of a failed turn are never ready."""

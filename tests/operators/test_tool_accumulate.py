@@ -231,3 +231,12 @@ def test_cost_is_linear_in_the_fragments():
 
     cost(500)
     assert cost(8000) < 3 * cost(4000) + 0.01
+
+
+def test_calls_written_in_plain_text_are_ready_when_the_text_ends():
+    text = '<tool name="f"><arguments><arg name="q">a</arg></arguments></tool>'
+    chain = (xml_block_split(tables=("tool",)), tool_accumulate())
+    out = sf.run(list(text), *chain)
+    assert [(call.name, call.arguments, call.error) for call in out[-1].calls] == [("f", {"q": "a"}, None)]
+    cut = sf.run([text[:-3]], *chain)
+    assert not any(call.runnable for event in cut if isinstance(event, ToolCallsReady) for call in event.calls)
