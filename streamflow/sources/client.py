@@ -30,6 +30,7 @@ from streamflow.wire.intake import MAX_EVENT_BYTES, check_limit
 MAX_STREAM_BYTES = 256 * 1024 * 1024
 MAX_EVENTS = 4_000_000
 _DECODING = ("choice", "on_bad_frame", "raw")
+_STREAMED_ONLY = frozenset(("openai_assistants",))  # without streaming a run answers with a receipt, and no text
 _TAKEN_OVER = ("stream", "stream_options", "model")  # what a raw body gets from the built one when it has none
 
 
@@ -80,6 +81,8 @@ class Client:
             raise UsageError("nothing to send: pass messages, for example llm.stream('Hello')", provider=self._row.name)
         if stream and not self._row.supports_streaming:
             raise UsageError(f"{self._row.name} cannot stream; pass stream=False", provider=self._row.name)
+        if not stream and self._row.dialect in _STREAMED_ONLY:
+            raise UsageError(f"{self._row.name} answers in a stream only; pass stream=True", provider=self._row.name)
         merged = {**self._defaults, **options}
         decoding = {name: merged.pop(name) for name in _DECODING if name in merged}
         normalize_provider(self._row.name, **decoding)  # wrong options fail here, not when the answer comes
