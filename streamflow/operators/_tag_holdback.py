@@ -1,4 +1,5 @@
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ class TagHoldback:
     def __init__(self, markers: Markers) -> None:
         self._machine = Holdback(markers)
         self._last: Chunk | None = None  # the chunk that what is held came from
-        self._start = -1  # the offset of what is held
+        self._starts = [(0, -1)]  # from which place of the held text on it has which offset
 
     @property
     def held(self) -> str:
@@ -58,41 +59,47 @@ class TagHoldback:
             out = self._release()
         held = len(self._machine.held)
         pieces = self._machine.feed(chunk.text)
-        if not held:
-            if len(pieces) == 1 and not self._machine.held and pieces[0] == chunk.text:
-                self._last = chunk
-                return [*out, chunk]
-            self._start = chunk.start
-        elif pieces and chunk.start != self._start + held and len(pieces[0]) > held and not self._is_marker(pieces[0]):
-            # Text was left out in between: each side has an offset of its own.
-            pieces[:1] = [pieces[0][:held], pieces[0][held:]]
+        self._last = chunk
+        if not held and len(pieces) == 1 and not self._machine.held:
+            return [*out, chunk]
+        self._note(held, chunk.start)
+        return out + self._cut(chunk, pieces)
+
+    def _note(self, place: int, start: int) -> None:
+        """Text from this place on, counted from where the held text begins, has that offset."""
+        if not place:
+            self._starts = [(0, start)]
+        elif self._offset(place) != start:
+            self._starts.append((place, start))
+
+    def _offset(self, place: int) -> int:
+        at, start = next(entry for entry in reversed(self._starts) if entry[0] <= place)
+        return start + place - at if start >= 0 else -1
+
+    def _cut(self, chunk: Chunk, pieces: list[str]) -> list[Chunk]:
+        """Each piece as a chunk; where text was left out before, one on each side of the gap, unless it is a marker."""
+        out: list[Chunk] = []
         place = 0
         for piece in pieces:
-            out.append(msgspec.structs.replace(chunk, text=piece, start=self._offset(chunk, place, held)))
-            place += len(piece)
-        self._start = self._offset(chunk, place, held)
-        self._last = chunk
+            end = place + len(piece)
+            inner = [at for at, _ in self._starts if place < at < end]
+            edges = [place, *([] if inner and self._is_marker(piece) else inner), end]
+            for start, stop in pairwise(edges):
+                text = piece[start - place : stop - place]
+                out.append(msgspec.structs.replace(chunk, text=text, start=self._offset(start)))
+            place = end
+        rest = [(at - place, start) for at, start in self._starts if at > place]
+        self._starts = [(0, self._offset(place)), *rest]
         return out
 
     def _is_marker(self, piece: str) -> bool:
         found = self._machine.markers.search(piece, 0, final=True)
         return found is not None and found.start == 0
 
-    def _offset(self, chunk: Chunk, place: int, held: int) -> int:
-        if place >= held:
-            return chunk.start + place - held if chunk.start >= 0 else -1
-        return self._start + place if self._start >= 0 else -1
-
     def _release(self) -> list[Any]:
         pieces = self._machine.flush()
         last, self._last = self._last, None
-        if last is None:
-            return pieces
-        out = []
-        for piece in pieces:
-            out.append(msgspec.structs.replace(last, text=piece, start=self._start))
-            self._start += len(piece) if self._start >= 0 else 0
-        return out
+        return list(pieces) if last is None else list(self._cut(last, pieces))
 
 
 def tag_holdback(markers: Iterable[str], *, case_sensitive: bool = True, max_tag: int = MAX_TAG) -> Operator[Any, Any]:

@@ -29,7 +29,7 @@ def xml_block_split(
     ``on_unclosed`` says what becomes of a block that the end cuts: ``keep`` it marked incomplete, ``show`` its content
     as text too, or ``error``. ``starts_open`` names the tag that the template opened before the stream, ``prefix`` is
     the text before it. ``tools`` types the arguments of calls, ``ids`` makes the ids that the text does not give.
-    Calls look like those of a provider: they stream name, id and input, and an ``end_turn`` after them is a ``tool_use``.
+    Calls look like those of a provider: they stream name, id and input, and ``end_turn`` after them is ``tool_use``.
 
     ```
     text  --Hi <thi--nking>hm</thinking> there------------------------------------------------|

@@ -33,6 +33,17 @@ def test_chunks_keep_their_offsets():
         assert isinstance(out[-2], BlockComplete)
 
 
+def test_a_chunk_never_spans_a_gap_unless_it_is_a_marker():
+    def run(*chunks):
+        out = sf.run([Chunk(0, "text", text, start=start) for text, start in chunks], tag_holdback(["think"]))
+        return [(event.text, event.start) for event in out]
+
+    assert run(("<think a='", 0), ("N", 24), ("M", 40)) == [("<think a='", 0), ("N", 24), ("M", 40)]
+    assert run(("a <th", 0), ("ink>b", 10)) == [("a ", 0), ("<think>", 2), ("b", 14)]
+    assert run(("a <th", 0), ("is", 5)) == [("a ", 0), ("<this", 2)]
+    assert run(("a <th", 0), ("is", -1)) == [("a ", 0), ("<th", 2), ("is", -1)]
+
+
 def test_metadata_passes_at_once_and_what_ends_the_block_releases():
     stage = tag_holdback(["think"]).make_stage()
     assert [event.text for event in stage.feed(Chunk(0, "text", "a <th"))] == ["a "]
