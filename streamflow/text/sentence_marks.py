@@ -134,7 +134,7 @@ class Marks:
         sign = reader.peek(reader.skip_opening(gap))
         if not sign.isupper():
             return 0, end
-        attached = at > reader.start and not reader.text[at - 1].isspace()
+        attached = not reader.before(at).isspace()
         if dots > 3:
             return (at + 2 if attached else gap), end
         return (gap if attached else 0), end
@@ -154,7 +154,7 @@ class Marks:
         """The text goes on without a space."""
         reader = self._reader
         closing = reader.text[end:place]
-        before = reader.text[at - 1] if at > reader.start else " "
+        before = reader.before(at)
         caseless = following.isalpha() and not has_case(following)
         strong = run[-1] in STRONG and not (before.isdigit() and following.isdigit())
         if before.islower() and not before.isascii() and following.isupper() and run == ".":
@@ -211,7 +211,7 @@ class Marks:
         """Return the place after a source or an aside that belongs to what it follows, "([a](b))", "(see below)"."""
         reader = self._reader
         first = reader.peek(begin + 1)
-        if first != "[" and not (first.islower() and has_case(reader.text[at - 1])):
+        if first != "[" and not (first.islower() and has_case(reader.before(at))):
             return 0
         if numbered_at(reader, begin):
             return 0

@@ -82,7 +82,7 @@ class Nesting:
         sign = text[at]
         if len(self.opened) == _DEPTH and sign in "([{（":
             return
-        before = text[at - 1] if at > self._reader.start else " "
+        before = self._reader.before(at)
         for depth in range(len(self.opened) - 1, -1, -1):
             if sign in self.opened[depth].closers and self._closes(sign, before, at):
                 del self.opened[depth:]

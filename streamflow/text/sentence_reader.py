@@ -69,6 +69,10 @@ class Reader:
             return ""
         raise NeedMore
 
+    def before(self, at: int) -> str:
+        """Return the character before a place, " " at the start of the open sentence."""
+        return self.text[at - 1] if at > self.start else " "
+
     def skip(self, at: int, pattern: re.Pattern[str], reach: int = RUN) -> int:
         """Return the end of a match that starts at a place, reading at most ``reach`` characters."""
         match = pattern.match(self.text, at, at + reach)

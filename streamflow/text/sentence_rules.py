@@ -57,7 +57,7 @@ class Rules:
             return False
         if self._item_starts(after, first, opening, sign):
             return True
-        if opening.startswith("([") or (sign.islower() and opening.startswith("(") and has_case(reader.text[at - 1])):
+        if opening.startswith("([") or (sign.islower() and opening.startswith("(") and has_case(reader.before(at))):
             return False  # a source or an aside belongs to what it follows
         if run[-1] in STRONG and not closing:
             return True

@@ -122,15 +122,15 @@ class SentenceCutter:
         """The text ends here; give the rest. A next text may follow."""
         self._reader.final = True
         pieces = self._advance()
-        if self._reader.text:
-            pieces.append(self._reader.text)
+        if self.pending:
+            pieces.append(self.pending)
         self._begin()
         return pieces
 
     @property
     def pending(self) -> str:
         """The text that waits for what follows."""
-        return self._reader.text
+        return self._reader.text[self._reader.start :]
 
     def _advance(self) -> list[str]:
         pieces: list[str] = []
@@ -160,8 +160,9 @@ class SentenceCutter:
         except NeedMore as need:
             if isinstance(need, Waiting):
                 self._waiting = need
-        if reader.start:
-            self._drop(reader.start)
+        if reader.start > 1:
+            # One character stays, because some signs mean something else behind a letter.
+            self._drop(reader.start - 1)
         return pieces
 
     def _cut(self, cut: int) -> str:
@@ -201,7 +202,7 @@ class SentenceCutter:
     def _drop(self, count: int) -> None:
         reader = self._reader
         reader.text = reader.text[count:]
-        reader.start = 0
+        reader.start = 1
         self._position -= count
         self._line -= count
         self._guessed -= count

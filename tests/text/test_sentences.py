@@ -62,6 +62,14 @@ def test_every_two_way_cut_gives_the_same():
         assert cut(pieces, "auto") == whole
 
 
+@pytest.mark.parametrize("sign", ["'", "’", '"', "`", "$", "(", "*", "-", "1. "])
+@pytest.mark.parametrize("before", ["x", " ", "我", "1", "—"])
+def test_a_forced_cut_hides_nothing_from_the_next_sentence(before, sign):
+    text = before * 20 + sign + "a. Bcd c" + sign + " Z. Y"
+    for size in range(18, 24):
+        assert cut(single(text), max_chars=size) == cut([text], max_chars=size)
+
+
 def test_no_sentence_is_longer_than_allowed():
     rng = random.Random(3)
     for _ in range(300):
