@@ -90,7 +90,11 @@ class Fold:
         block = self._open.get(event.index)
         if block is None:
             block = self._open[event.index] = _OpenBlock(event.kind, {})
-        if event.part in (None, "input"):
+        part = event.part
+        if part is None:
+            block.parts.append(event.text)
+            return
+        if part == "input":
             block.parts.append(event.text)
         block.tool_id = event.tool_id or block.tool_id
         block.tool_name = event.tool_name or block.tool_name
