@@ -13,6 +13,7 @@ from streamflow.operators._partial_json import partial_json
 from streamflow.operators._record import record
 from streamflow.operators._redact import redact
 from streamflow.operators._reorder import reorder
+from streamflow.operators._seam import seam
 from streamflow.operators._segments import segments
 from streamflow.operators._sentence_segment import sentence_segment
 from streamflow.operators._sentinel_split import sentinel_split
@@ -43,6 +44,7 @@ __all__ = [
     "record",
     "redact",
     "reorder",
+    "seam",
     "segments",
     "sentence_segment",
     "sentinel_split",

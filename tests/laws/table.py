@@ -52,6 +52,7 @@ ROWS: dict[str, Row] = {
     "invocations": Row((lambda: ops.invocations(),), same_text=True),
     "smooth": Row((), elsewhere="tests/operators/test_smooth.py"),  # it holds complete blocks until their time comes
     "record": Row((), elsewhere="tests/operators/test_record.py"),  # a tap that writes a file
+    "seam": Row((), elsewhere="tests/operators/test_seam.py"),  # it goes on with a second source
     "speak": Row((), elsewhere="tests/operators/test_speak.py"),  # its items are made by tasks, in their own time
     "stop_sequences": Row(
         (
