@@ -154,11 +154,12 @@ class Lifted(Observable[B]):
 class Run(Generic[B]):
     """One subscription: its own stages, one observer. Whoever makes it sets ``subscription``."""
 
-    __slots__ = ("chain", "observer", "stopped", "subscriber_fault", "subscription")
+    __slots__ = ("chain", "observer", "on_batch", "stopped", "subscriber_fault", "subscription")
 
     def __init__(self, chain: Chain, observer: abc.ObserverBase[B]) -> None:
         self.chain = chain
         self.observer = observer
+        self.on_batch: Callable[[list[B]], None] | None = getattr(observer, "on_batch", None)
         self.stopped = False
         self.subscriber_fault: BaseException | None = None
         self.subscription: abc.DisposableBase | None = None
@@ -201,6 +202,11 @@ class Run(Generic[B]):
             self.subscription.dispose()
 
     def _emit(self, ready: list[B]) -> None:
+        if self.on_batch is not None:
+            # An observer that never raises and takes what came together at once.
+            if ready and not self.stopped:
+                self.on_batch(ready)
+            return
         emit = self.observer.on_next
         try:
             for item in ready:

@@ -45,13 +45,15 @@ class Relay(Observable[Any]):
         self._operators = operators
         self._observer: Any = None
 
-    def connect(self, sink: Sink) -> None:
-        """Run the operators into a sink; as one loop where they are all ours."""
+    def connect(self, sink: Sink) -> Callable[[Any], None]:
+        """Run the operators into a sink, as one loop where they are all ours; what takes the items of the source."""
         make_chain = fused(self._operators)
-        if make_chain is not None:
-            self._observer = Run(make_chain(), sink)  # type: ignore[arg-type]
-        else:
+        if make_chain is None:
             self.pipe(*self._operators).subscribe(sink.on_next, sink.on_error, sink.on_completed)
+            return self.on_next
+        self._observer = Run(make_chain(), sink)  # type: ignore[arg-type]
+        take: Callable[[Any], None] = self._observer.on_next
+        return take
 
     def _subscribe_core(
         self, observer: abc.ObserverBase[Any], scheduler: abc.SchedulerBase | None = None
@@ -97,10 +99,10 @@ class PushFeed:
     def start(self, sink: Sink, serialise: Callable[[Callable[[Any], None], Any], None]) -> None:
         """Subscribe; a synchronous source runs in here."""
         relay = self._relay
-        relay.connect(sink)
+        take = relay.connect(sink)
         # Sources may emit from several threads, and from inside a subscriber: stages see one item at a time.
         self._subscription.disposable = self._source.subscribe(
-            lambda item: serialise(relay.on_next, item),
+            lambda item: serialise(take, item),
             lambda error: serialise(relay.on_error, error),
             lambda: serialise(lambda _: relay.on_completed(), None),
         )
@@ -134,15 +136,17 @@ class PullFeed:
                 "a flow over an async source needs a running event loop: start it, or subscribe, inside an async "
                 "function, for example under asyncio.run(main())"
             ) from None
-        self._relay.connect(sink)
-        self._task = loop.create_task(self._pump(sink, serialise), name="streamflow flow")
+        take = self._relay.connect(sink)
+        self._task = loop.create_task(self._pump(sink, take, serialise), name="streamflow flow")
 
-    async def _pump(self, sink: Sink, serialise: Callable[[Callable[[Any], None], Any], None]) -> None:
+    async def _pump(
+        self, sink: Sink, take: Callable[[Any], None], serialise: Callable[[Callable[[Any], None], Any], None]
+    ) -> None:
         relay = self._relay
         iterator = aiter(self._source)
         try:
             async for item in iterator:
-                serialise(relay.on_next, item)
+                serialise(take, item)
                 if sink.crowded:
                     await sink.room()
         except Exception as error:

@@ -199,14 +199,17 @@ class Flow:
 
     def on_next(self, event: Any) -> None:
         """The source said something."""
+        self.on_batch([event])
+
+    def on_batch(self, events: list[Any]) -> None:
+        """The source said several things at once."""
         if self.ended:
             return
-        if event.__class__ is StreamCompleted:
+        for event in events:
             self._fold.add(event)
-            event = replace(event, response=self.snapshot())
-        else:
-            self._fold.add(event)
-        self._record(event)
+        if events[-1].__class__ is StreamCompleted:
+            events = [*events[:-1], replace(events[-1], response=self.snapshot())]
+        self._record(events)
 
     def on_error(self, error: BaseException) -> None:
         """The source failed, or was stopped."""
@@ -218,7 +221,7 @@ class Flow:
         self.error = error
         if isinstance(error, StreamflowError):
             error.partial = error.partial or self.snapshot()
-            self._record(StreamFailed(error.info(), error.partial))
+            self._record([StreamFailed(error.info(), error.partial)])
         self._end()
 
     def on_completed(self) -> None:
@@ -234,14 +237,18 @@ class Flow:
         self.on_next(StreamCompleted("cancelled", self._stop_reason))
         self._end()
 
-    def _record(self, event: Any) -> None:
-        stamped = self.journal.append(event)
+    def _record(self, events: list[Any]) -> None:
+        append = self.journal.append
+        stamped = [append(event) for event in events]
         for subscriber in self._subscribers:
-            if not subscriber.over:
-                try:
-                    subscriber.on_next(stamped if subscriber.stamped else event)
-                except Exception as fault:
-                    self._detach(subscriber, fault)
+            on_next = subscriber.on_next
+            try:
+                for item in stamped if subscriber.stamped else events:
+                    if subscriber.over:
+                        break
+                    on_next(item)
+            except Exception as fault:
+                self._detach(subscriber, fault)
 
     def _end(self) -> None:
         self.ended = True

@@ -18,30 +18,31 @@ class Serial:
     ['outer', 'inner']
     """
 
-    __slots__ = ("_busy", "_lock", "_waiting")
+    __slots__ = ("_turn", "_waiting")
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._turn = threading.Lock()  # held by whoever runs actions
         self._waiting: deque[tuple[Callable[[Any], None], Any]] = deque()
-        self._busy = False
 
     def run(self, action: Callable[[Any], None], argument: Any) -> None:
         """Run the action now, or after those that are already running."""
-        with self._lock:
-            if self._busy:
-                self._waiting.append((action, argument))
-                return
-            self._busy = True
-        while True:
+        if not self._turn.acquire(False):
+            self._waiting.append((action, argument))
+            self._drain()
+            return
+        try:
+            action(argument)
+        finally:
+            self._turn.release()
+        if self._waiting:
+            self._drain()
+
+    def _drain(self) -> None:
+        # Whoever releases the turn looks at the queue once more: nothing that was left behind meanwhile is forgotten.
+        while self._waiting and self._turn.acquire(False):
             try:
-                action(argument)
-            except BaseException:
-                # What waits must not wait forever for one action that failed: the next caller goes on with it.
-                with self._lock:
-                    self._busy = False
-                raise
-            with self._lock:
-                if not self._waiting:
-                    self._busy = False
-                    return
-                action, argument = self._waiting.popleft()
+                while self._waiting:
+                    action, argument = self._waiting.popleft()
+                    action(argument)
+            finally:
+                self._turn.release()
