@@ -111,6 +111,7 @@ WELL_FORMED = (
     '<tool name="search"><arguments><arg name="q">a <b>x</b></arg><arg name="n">3</arg></arguments></tool>',
     '[[SEG_START {"type":"write_file","path":"/a.ts"}]]body[[SEG_END]]',
     '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
+    '\n```json\n{"name": "f", "arguments": {"a": 1}}\n```\n',
 )
 
 
