@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from streamflow.sources.blob_directory import DirectoryBlobStore
     from streamflow.sources.client import Client, connect
     from streamflow.sources.context import StreamContext
+    from streamflow.sources.fallback import fallback
     from streamflow.sources.replay import replay
     from streamflow.tools import Tool, ToolContext, ToolLoop, tool_loop
 
@@ -95,6 +96,7 @@ _LAZY = {
     "drop_oldest": "streamflow.flow",
     "error": "streamflow.flow",
     "externalize_images": "streamflow.requests",
+    "fallback": "streamflow.sources.fallback",
     "history_of": "streamflow.requests",
     "load_recording": "streamflow.recordings",
     "message_of": "streamflow.requests",
@@ -189,6 +191,7 @@ __all__ = [
     "errors",
     "events",
     "externalize_images",
+    "fallback",
     "from_json",
     "history_of",
     "lift",
