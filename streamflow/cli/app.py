@@ -9,6 +9,7 @@ from streamflow.cli.decode import decode
 from streamflow.cli.demo import demo
 from streamflow.cli.doctor import doctor
 from streamflow.cli.record import record, replay
+from streamflow.cli.serve import serve
 from streamflow.cli.simulate import simulate
 from streamflow.cli.speak import speak
 from streamflow.errors import StreamflowError, UsageError
@@ -35,6 +36,7 @@ app.command()(demo)
 app.command()(doctor)
 app.command()(record)
 app.command()(replay)
+app.command()(serve)
 app.command()(simulate)
 app.command()(speak)
 

@@ -87,6 +87,21 @@ class MemoryJournal:
             yield Stamped(self._first - 1, t, self._reset(seq))
         yield from islice(self._kept, max(0, seq + 1 - self._first), None)
 
+    def page(self, seq: int, limit: int) -> list[Stamped]:
+        """At most ``limit`` items behind ``seq``, for readers that come back for more; a reset first, as in `after`.
+
+        >>> journal = MemoryJournal(clock=lambda: 0.0)
+        >>> for code in "abc": _ = journal.append(Notice(code))
+        >>> [stamped.event.code for stamped in journal.page(0, 1)]
+        ['b']
+        """
+        kept, first = self._kept, self._first
+        if seq + 1 < first:
+            return [Stamped(first - 1, kept[0].t if kept else 0.0, self._reset(seq))]
+        begin = seq + 1 - first
+        # Indexing: a deque is fast near both ends, where readers are, and skips blocks in between.
+        return [kept[place] for place in range(begin, min(begin + limit, len(kept)))]
+
     def _reset(self, seq: int) -> Notice:
         missing = self._first - seq - 1
         return Notice(
