@@ -158,9 +158,12 @@ class Rules:
         """Say what stands before the period: an abbreviation, an initial, an acronym, or nothing special."""
         before = words[-2] if len(words) > 1 else ""
         if len(before) < 8 and before.endswith("."):
-            joined = known.behaviour(before.lstrip("(\"'„“«") + word)
+            earlier = before.lstrip("(\"'„“«")
+            joined = known.behaviour(earlier + word)
             if joined:
                 return joined
+            if len(word) < 5 and word.islower() and known.behaviour(earlier[:-1]) == "title":
+                return "title"  # "Dr. med.", "Dr. rer. nat."
         part = last_part(word)
         found = known.behaviour(word) or (known.behaviour(part) if part != word else "")
         if found:

@@ -1,10 +1,11 @@
 import tomllib
 from importlib.resources import files
 
+import msgspec
 import pytest
 
 from streamflow.errors import UsageError
-from streamflow.text.language_data import BEHAVIOURS, language, languages
+from streamflow.text.language_data import BEHAVIOURS, Language, language, languages
 from streamflow.text.language_guess import LanguageGuess
 from streamflow.text.scripts import script_of
 
@@ -103,3 +104,9 @@ def test_the_guess_follows_a_change_of_language():
     codes = [guess.at(sentence, 0, len(sentence)).code for sentence in [english] * 5 + [german] * 5]
     assert codes[:5] == ["en"] * 5
     assert codes[-2:] == ["de"] * 2
+
+
+def test_every_key_is_explained():
+    explained = files("streamflow.text").joinpath("languages", "en.toml").read_text("utf-8").split("\nname = ")[0]
+    for key in msgspec.structs.fields(Language):
+        assert key.name in explained or key.name == "code", key.name

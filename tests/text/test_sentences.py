@@ -54,6 +54,33 @@ def test_no_cutting_changes_the_sentences_and_joined_they_are_the_text():
             cuts += len(pieces)
 
 
+def damaged(text, rng):
+    """The same with some characters lost and some signs put in."""
+    signs = list(text)
+    for _ in range(rng.randrange(6)):
+        place = rng.randrange(len(signs) + 1)
+        if rng.random() < 0.5:
+            del signs[place : place + rng.randrange(1, 6)]
+        else:
+            signs.insert(place, rng.choice(PARTS))
+    return "".join(signs)
+
+
+def test_no_cutting_changes_the_sentences_of_damaged_prose():
+    rng = random.Random(21)
+    sentences = [sentence for path in case_files() for case in load(path) for sentence in case["sentences"]]
+    cuts = 0
+    while cuts < FUZZ:
+        text = damaged("".join(rng.choice(sentences) for _ in range(rng.randrange(1, 14))), rng)
+        options = fuzz_options(rng)
+        whole = cut([text], **options)
+        assert "".join(whole) == text
+        for size in (1, 4, 7):
+            pieces = [text[place : place + size] for place in range(0, len(text), size)]
+            assert cut(pieces, **options) == whole, (options, text)
+            cuts += len(pieces)
+
+
 def test_every_two_way_cut_gives_the_same():
     text = 'He said "Go. Now!" (twice). 1. **Set up.** See https://a.b/?c=d. 🎉 Done… \n\n- Dr. A. B. Lee. 你好。再见！'
     whole = cut([text], "auto")
