@@ -51,6 +51,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     max_stops: int | None = None  # how many stop sequences are taken
     names: bool = False  # messages may carry the name of a participant
     reasoning: str | None = None  # the field in which thoughts go back, where they do
+    signed_thinking: bool = False  # thoughts are taken back only with the signature that came with them
     continue_message: dict[str, Any] = {}  # what marks a last message as the beginning of the answer
     continue_body: dict[str, Any] = {}
     address: str = "plain"  # how the address is put together: plain, vertex, azure
@@ -131,6 +132,7 @@ ENDPOINTS: dict[str, Endpoint] = {
             base_url_env=("ANTHROPIC_BASE_URL",),
             auth="x-api-key",
             headers={"anthropic-version": ANTHROPIC_VERSION},
+            signed_thinking=True,
             prefill=True,
         ),
         Endpoint(
@@ -178,6 +180,7 @@ ENDPOINTS: dict[str, Endpoint] = {
             key_env=("AWS_BEARER_TOKEN_BEDROCK",),
             base_url_env=("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL"),
             auth="aws",
+            signed_thinking=True,
             stream_type="application/vnd.amazon.eventstream",
             key_required=False,
             places={"region": "us-east-1"},

@@ -25,6 +25,7 @@ from streamflow.requests.blocks import (
     ToolCallBlock,
     ToolResultBlock,
 )
+from streamflow.requests.endpoints import ENDPOINTS
 from streamflow.requests.messages import Message
 
 INTERRUPTED = "Interrupted before a result came; the tool may have run."
@@ -198,7 +199,8 @@ class History:
     """The messages that a stream of events adds to a conversation, also a stream of several rounds with tools.
 
     `messages` may be asked for at any moment, and its answer can be sent: a call that was cut is left out, so is a
-    thought without its end, and a call without a result gets one that says so.
+    thought without its end or, where the provider wants one, without a signature; a call without a result gets one
+    that says so.
 
     >>> history = History("openai")
     >>> for event in (BlockStart(0, "text"), BlockComplete(0, "text", "Hel", incomplete=True)):
@@ -249,6 +251,9 @@ class History:
         """What can be added to the conversation now."""
         response = self._turn.response()
         blocks = _ordered(response.blocks, self._pictures, self._ended, response.id)
+        row = ENDPOINTS.get(self._provider or "")
+        if row is not None and row.signed_thinking:
+            blocks = [block for block in blocks if not _is_unsigned(block)]
         said = without_last_thoughts(Message(role="assistant", content=blocks, provider=self._provider))
         if not said.content:
             return list(self._earlier)
@@ -258,6 +263,10 @@ class History:
         if results:
             messages.append(Message(role="tool", content=results))
         return answer_open_calls(messages, self.unanswered)
+
+
+def _is_unsigned(block: Block) -> bool:
+    return isinstance(block, ThinkingBlock) and block.signature is None and block.opaque is None
 
 
 def _is_result(event: BlockStart | BlockComplete) -> bool:

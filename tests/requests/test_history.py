@@ -367,3 +367,11 @@ def test_recorded_signatures_are_byte_equal_in_the_next_request(provider: str) -
         assert places == sorted(places), row["key"]
         checked += 1
     assert checked >= 3
+
+
+@pytest.mark.parametrize(("provider", "kept"), [("anthropic", False), ("bedrock", False), ("deepseek", True)])
+def test_a_thought_that_came_without_a_signature_is_kept_only_where_none_is_wanted(provider: str, kept: bool) -> None:
+    events = [BlockComplete(0, "thinking", "Hm"), BlockComplete(1, "text", "Yes."), StreamCompleted()]
+    (said,) = sf.history_of(events, provider)
+    assert bool(said.thinking) == kept
+    assert sf.build_request(provider, ["q", said, "r"], model="m")
