@@ -49,7 +49,10 @@ class Subject(NamedTuple):
 
 
 class Source(NamedTuple):
-    """The input. ``form`` is bytes, frames, strings, events or rounds (two turns); ``cut``: it ends too early."""
+    """The input. ``cut``: it ends too early.
+
+    ``form`` is bytes, frames, strings, events, rounds (two turns) or restart (what came before is void).
+    """
 
     form: str
     items: list[Any]
@@ -95,7 +98,9 @@ def source(subject: Subject, rng: random.Random) -> Source:
         return Source("strings", nasty_text.tokens(rng), False)
     if roll < 0.6:
         return Source("events", nasty_events.text_answer(nasty_text.text(rng)), False)
-    if roll < 0.67:
+    if roll < 0.63:
+        return Source("restart", nasty_events.restarted(rng), False)
+    if roll < 0.69:
         return Source("rounds", nasty_events.rounds(rng), False)
     items = nasty_events.stream(rng)
     end = items[-1]

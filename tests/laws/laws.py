@@ -36,9 +36,9 @@ def grammar(subject: Subject, source: Source, rng: random.Random) -> None:
     outcome = drive(subject.made(), source.pieces(rng, "random"))
     if not outcome.fault:
         check_items(subject, outcome.items)
-        if source.form in ("events", "rounds") and subject.forwards:
+        if source.form in ("events", "rounds", "restart") and subject.forwards:
             ends = [item for item in outcome.items if isinstance(item, TERMINAL)]
-            assert len(ends) == (1 if source.form == "events" else 2), f"{len(ends)} ends"
+            assert len(ends) == (2 if source.form == "rounds" else 1), f"{len(ends)} ends"
             assert isinstance(outcome.items[0], StreamStart | Retrying), outcome.items[0]
 
 
@@ -276,6 +276,8 @@ def fresh_state(subject: Subject, source: Source, rng: random.Random) -> None:
 
 def ends(subject: Subject, source: Source, rng: random.Random) -> None:
     """A cut stream never looks finished: nothing runnable, text released, what is open closed as incomplete."""
+    if source.form == "restart":
+        nothing_void_is_runnable(subject, source, rng)
     if source.form not in ("strings", "events"):
         return
     items = source.pieces(rng, "random")
@@ -310,6 +312,17 @@ def ends(subject: Subject, source: Source, rng: random.Random) -> None:
             wrong = [item for item in completes[-1:] if item.kind == "text" and not item.incomplete]
             wrong = [item for item in wrong if item.content not in told]
             assert not wrong, f"closed by the cut and not incomplete: {brief(wrong)}"
+
+
+def nothing_void_is_runnable(subject: Subject, source: Source, rng: random.Random) -> None:
+    """After `Retrying` with ``discard`` only the calls that came later may be run."""
+    items = source.pieces(rng, "random")
+    place = next(at for at, item in enumerate(items) if isinstance(item, Retrying) and item.discard)
+    later = drive(subject.made(), [items[0], *items[place + 1 :]])
+    every = drive(subject.made(), items)
+    if not later.fault and not every.fault:
+        count, allowed = len(runnable(every.items)), len(runnable(later.items))
+        assert count == allowed, f"{count} calls are runnable, {allowed} came after what is void"
 
 
 def runnable(items: list[Any]) -> list[Any]:

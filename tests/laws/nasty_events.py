@@ -19,6 +19,7 @@ from streamflow.events import (
     Frame,
     Notice,
     Raw,
+    Retrying,
     StreamCompleted,
     StreamFailed,
     StreamStart,
@@ -158,6 +159,19 @@ def rounds(rng: random.Random) -> list[Any]:
         for event in stream(rng)
     ]
     return [*first, *second]
+
+
+def restarted(rng: random.Random) -> list[Any]:
+    """A stream that broke and began anew: what came before `Retrying` with ``discard`` is void."""
+    first, second = stream(rng)[:-1], stream(rng)
+    after = max((event.index for event in first if isinstance(event, BlockStart)), default=-1) + 1
+    moved = [
+        msgspec.structs.replace(event, index=event.index + after)
+        if isinstance(event, BlockStart | Chunk | BlockComplete | Citation)
+        else event
+        for event in second[1:]
+    ]
+    return [*first, Retrying(1, 1, "cut", discard=True), *moved]
 
 
 def _parallel_calls(scribe: _Scribe) -> None:
