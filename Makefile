@@ -36,7 +36,7 @@ STREAMFLOW_FUZZ ?= 100000
 
 fuzz: $(STAMP) ## the laws over every operator with many examples; make fuzz STREAMFLOW_FUZZ=1000000 for more
 	@$(BIN)/python -m tests.laws --examples $(STREAMFLOW_FUZZ)
-	@STREAMFLOW_FUZZ=$(STREAMFLOW_FUZZ) $(BIN)/python -m pytest -q -m "not slow" tests/wire tests/text
+	@STREAMFLOW_FUZZ=$(STREAMFLOW_FUZZ) $(BIN)/python -m pytest -q -m "not slow" tests/wire tests/text tests/laws/test_earliest_release.py
 
 clean: ## remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
