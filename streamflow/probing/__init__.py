@@ -1,0 +1,168 @@
+"""Look inside a chain without changing it: what each stage took, gave, held, and how long it was at it.
+
+A probe keeps one record for each step of each stage. From these it answers which frames and which bytes made an
+output, and what came of a range of bytes. Without a probe nothing of this costs anything.
+"""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from reactivex import Observable
+
+from streamflow.errors import UsageError
+from streamflow.events import Frame
+from streamflow.probing.chain import Clock, ProbedChain
+from streamflow.probing.explain import Explanation, causes_of
+from streamflow.probing.logs import Gap, StageLog, Step, span_of
+from streamflow.stage import Lifted, Operator, Stage
+
+__all__ = ["Explanation", "Gap", "Probe", "StageLog", "Step", "probe", "span_of"]
+
+
+class Probe:
+    """A chain with a log for each stage; made by `probe`. Itself an operator, and an Observable where it got one.
+
+    Each subscription begins new logs, so that they always tell of the latest one.
+    """
+
+    def __init__(self, operators: Sequence[Operator[Any, Any]], source: Observable[Any] | None, clock: Clock) -> None:
+        self._operators = operators
+        self._clock = clock
+        self.stages = [StageLog(operator.name) for operator in operators]
+        name = " | ".join(operator.name for operator in operators)
+        self.operators: tuple[Operator[Any, Any], ...] = (Operator(self._make, name),)
+        self._observable = None if source is None else source.pipe(*self.operators)
+
+    def _make(self) -> Stage[Any, Any]:
+        stages = [operator.make_stage() for operator in self._operators]
+        traces: list[tuple[Any, ...]] = []
+        self.stages = [StageLog(operator.name) for operator in self._operators]
+        for place, log in enumerate(self.stages):
+            log.watch(traces, place)
+        return ProbedChain(stages, traces, self._clock)
+
+    def __call__(self, source: Observable[Any]) -> Observable[Any]:
+        return source.pipe(*self.operators)
+
+    @property
+    def observable(self) -> Observable[Any]:
+        """The probed Observable."""
+        if self._observable is None:
+            raise UsageError("this probe has no source: use source.pipe(probe), or sf.run(items, *probe.operators)")
+        return self._observable
+
+    def subscribe(self, *arguments: Any, **options: Any) -> Any:
+        """Subscribe to the probed Observable."""
+        return self.observable.subscribe(*arguments, **options)
+
+    def __getitem__(self, name: str) -> StageLog:
+        for stage in self.stages:
+            if stage.name == name:
+                return stage
+        raise UsageError(f"the chain has no stage {name!r}; its stages: {', '.join(log.name for log in self.stages)}")
+
+    # -- where things came from
+
+    def explain(self, item: Any) -> Explanation:
+        """Which items of each stage, which frames and which bytes made this output."""
+        place = self._place_of(item)
+        wanted = [item]
+        stages: list[tuple[str, list[Any]]] = []
+        frames: list[Frame] = []
+        for log in reversed(self.stages[: place + 1]):
+            causes = causes_of(log, wanted)
+            if causes and isinstance(causes[0], Frame):
+                frames = [cause for cause in causes if isinstance(cause, Frame)]
+            stages.append((log.name, wanted))
+            wanted = causes
+        start, end, data = self._bytes_of(frames, wanted)
+        return Explanation(item, stages, frames, start, end, data)
+
+    def made_from(self, start: int, end: int) -> list[Any]:
+        """The outputs of the last stage that bytes from ``start`` to ``end`` helped to make."""
+        last = self.stages[-1]
+        found = []
+        for _, item in last.outputs():
+            explanation = self.explain(item)
+            if explanation.start < end and start < explanation.end:
+                found.append(item)
+        return found
+
+    def _place_of(self, item: Any) -> int:
+        for place in reversed(range(len(self.stages))):
+            if any(other is item for _, other in self.stages[place].outputs()):
+                return place
+        for place in reversed(range(len(self.stages))):
+            if any(other == item for _, other in self.stages[place].outputs()):
+                return place
+        raise UsageError("no stage of this probe gave this item; explain() takes an output of the probed chain")
+
+    def _bytes_of(self, frames: list[Frame], wanted: list[Any]) -> tuple[int, int, bytes]:
+        pieces = [item for _, item in self.stages[0].inputs() if isinstance(item, bytes | bytearray)]
+        data = b"".join(pieces)
+        if frames:
+            start, end = min(frame.start for frame in frames), max(frame.end for frame in frames)
+            return start, end, data[start:end]
+        offsets = {}
+        at = 0
+        for piece in pieces:
+            offsets[id(piece)] = (at, at + len(piece))
+            at += len(piece)
+        spans = [offsets[id(item)] for item in wanted if id(item) in offsets]
+        if not spans:
+            return 0, 0, b""
+        start, end = min(span[0] for span in spans), max(span[1] for span in spans)
+        return start, end, data[start:end]
+
+    # -- to read
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row of figures for each stage."""
+        return [
+            {
+                "stage": log.name,
+                "in": log.items_in,
+                "out": log.items_out,
+                "seconds": log.seconds,
+                "us_per_item": 1e6 * log.seconds / max(1, log.items_in),
+                "most_held": log.most_held,
+            }
+            for log in self.stages
+        ]
+
+    def __str__(self) -> str:
+        lines = [f"{'stage':<22}{'in':>8}{'out':>8}{'us/item':>10}{'held':>7}"]
+        lines += [
+            f"{row['stage']:<22}{row['in']:>8}{row['out']:>8}{row['us_per_item']:>10.2f}{row['most_held']:>7}"
+            for row in self.table()
+        ]
+        return "\n".join(lines)
+
+
+def probe(*pipeline: Any, clock: Clock = time.perf_counter) -> Probe:
+    """Watch a chain: operators, or an Observable that was piped through some.
+
+    >>> import streamflow as sf
+    >>> from streamflow.operators import sse_decode, normalize_provider
+    >>> wire = b'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\\n\\ndata: [DONE]\\n\\n'
+    >>> seen = probe(sse_decode(), normalize_provider("openai"))
+    >>> events = sf.run([wire[:20], wire[20:]], *seen.operators)
+    >>> [(row["stage"], row["in"], row["out"]) for row in seen.table()]
+    [('sse_decode', 2, 2), ('normalize_provider', 2, 5)]
+    >>> chunk = next(event for event in events if isinstance(event, sf.events.Chunk))
+    >>> seen.explain(chunk).data[:6]
+    b'data: '
+    """
+    source: Observable[Any] | None = None
+    operators: Sequence[Any] = pipeline
+    if len(pipeline) == 1 and isinstance(pipeline[0], Lifted):
+        source, operators = pipeline[0].source, pipeline[0].operators
+    elif len(pipeline) == 1 and isinstance(pipeline[0], list | tuple):
+        operators = pipeline[0]
+    if not operators or not all(isinstance(operator, Operator) for operator in operators):
+        raise UsageError(
+            "probe() takes operators of streamflow, or an Observable that was piped through them: "
+            "sf.probe(sse_decode(), normalize_provider('openai')) or sf.probe(source.pipe(...))"
+        )
+    return Probe(operators, source, clock)
