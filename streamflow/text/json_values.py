@@ -58,24 +58,25 @@ class PassingValue:
     ((9, 'more'), (1, 'end'))
     """
 
-    __slots__ = ("_depth", "_escaped", "_in_string", "_scalar", "_started")
+    __slots__ = ("_depth", "_escaped", "_in_string", "_started")
 
     def __init__(self) -> None:
         self._depth = 0
         self._in_string = False
         self._escaped = False
-        self._scalar: str | None = None
         self._started = False
 
     def follow(self, text: str, place: int) -> tuple[int, str]:
-        """The place after what belongs to the value, and whether it ended there, needs more, or is no JSON."""
+        """The place after what belongs to the value, and whether it ended there, needs more, or is no JSON.
+
+        What is not passed must be offered again: a number or a word is taken as a whole or not at all.
+        """
         if not self._started:
             if place == len(text):
                 return place, MORE
+            if text[place] not in '"{[':
+                return _follow_scalar(text, place)
             self._started = True
-            self._scalar = None if text[place] in '"{[' else ""
-        if self._scalar is not None:
-            return self._follow_scalar(text, place, self._scalar)
         if self._escaped and place < len(text):
             place += 1
             self._escaped = False
@@ -103,13 +104,14 @@ class PassingValue:
                 if self._depth <= 0:
                     return place, END
 
-    def _follow_scalar(self, text: str, place: int, scalar: str) -> tuple[int, str]:
-        end = _SCALAR.match(text, place).end()  # type: ignore[union-attr]
-        self._scalar = scalar = scalar + text[place:end]
-        if end == len(text):
-            may_be = len(scalar) < MAX_HEAD and _SCALAR_BEGUN.fullmatch(scalar)
-            return (end, MORE) if may_be else (place, BAD)
-        return (end, END) if _SCALAR_WHOLE.fullmatch(scalar) else (place, BAD)
+
+def _follow_scalar(text: str, place: int) -> tuple[int, str]:
+    end = _SCALAR.match(text, place).end()  # type: ignore[union-attr]
+    scalar = text[place:end]
+    if end == len(text):
+        may_be = len(scalar) < MAX_HEAD and _SCALAR_BEGUN.fullmatch(scalar)
+        return place, MORE if may_be else BAD
+    return (end, END) if len(scalar) < MAX_HEAD and _SCALAR_WHOLE.fullmatch(scalar) else (place, BAD)
 
 
 class ObjectReader:

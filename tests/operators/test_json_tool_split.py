@@ -40,6 +40,7 @@ F = ("tool_call", ("f", {"a": 1}))
         ),
         ("any", '{"name":"f","arguments":{"s":"\\\\"}} x', [("tool_call", ("f", {"s": "\\"})), ("text", " x")]),
         ("any", '{"name":"f","arguments":null}', [("tool_call", ("f", {}))]),
+        ("any", '{"name":"f","arguments":null1 x', [("tool_call!", ""), ("text", "null1 x")]),
         ("any", '{"name":"f","arguments":{"a":', [("tool_call!", '{"a":')]),
         ("any", '{"name":"f","arguments":{"a":1} x', [("tool_call!", '{"a":1}'), ("text", "x")]),
         ("any", '{"name":"f","arguments":{a}} x', [("tool_call!", "{a}"), ("text", " x")]),

@@ -16,10 +16,10 @@ def test_the_end_of_a_value_is_found(document):
     json.loads(document)
     for pieces in cuttings(document + " rest"):
         value = PassingValue()
-        passed = ""
+        passed, held = "", ""
         for piece in pieces:
-            end, status = value.follow(piece, 0)
-            passed += piece[:end]
+            end, status = value.follow(held + piece, 0)
+            passed, held = passed + (held + piece)[:end], (held + piece)[end:]
             if status == END:
                 break
             assert status == MORE
