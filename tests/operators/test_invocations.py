@@ -135,28 +135,28 @@ def test_turns_are_counted_apart():
 
 def test_one_call_adds_a_segment_type_for_tags_and_for_calls(monkeypatch):
     monkeypatch.setattr("streamflow.text.segment_syntax._SYNTAXES", registered_syntaxes())
-    register_syntax("deploy", tool_name="deploy_app", body="script", after=["target"], types={"dry": "bool"})
+    register_syntax("deploy_test", tool_name="deploy_it", body="script", after=["target"], types={"dry": "bool"})
     tag = {"target": "eu", "dry": "yes"}
     arguments = {"script": "go", "target": "eu", "dry": True}
     as_tag = [
-        BlockStart(0, "deploy", tag),
-        Chunk(0, "deploy", "go", False),
-        BlockComplete(0, "deploy", "go", attributes=tag),
+        BlockStart(0, "deploy_test", tag),
+        Chunk(0, "deploy_test", "go", False),
+        BlockComplete(0, "deploy_test", "go", attributes=tag),
     ]
     text = json.dumps(arguments)
     as_call = [
         BlockStart(0, "tool_call"),
-        Chunk(0, "tool_call", text, False, 0, "input", "c", "Deploy_App"),
-        BlockComplete(0, "tool_call", text, "c", "Deploy_App", arguments),
+        Chunk(0, "tool_call", text, False, 0, "input", "c", "Deploy_It"),
+        BlockComplete(0, "tool_call", text, "c", "Deploy_It", arguments),
     ]
     for events in (as_tag, as_call):
         out = sf.run([START, *events, END], segments(tool_ids=True), invocations())
-        assert out[1].segment_type == "deploy"
+        assert out[1].segment_type == "deploy_test"
         assert out[1].metadata["target"] == "eu"
         (invocation,) = [item for item in out if isinstance(item, Invocation)]
-        assert (invocation.name, invocation.arguments, invocation.runnable) == ("deploy_app", arguments, True)
+        assert (invocation.name, invocation.arguments, invocation.runnable) == ("deploy_it", arguments, True)
     assert invocation.tool_id == "c"
-    assert "deploy" not in _SYNTAXES
+    assert "deploy_test" not in _SYNTAXES
 
 
 @pytest.mark.parametrize(
