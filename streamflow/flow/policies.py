@@ -1,10 +1,11 @@
 """What happens when the reader of a branch is slower than the source."""
 
 from collections import deque
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
+from streamflow.bridge import Backlog
 from streamflow.errors import LimitExceeded, StreamflowError, UsageError
 from streamflow.events import Chunk, Notice
 from streamflow.flow.journal import weight
@@ -90,20 +91,6 @@ def default_policy(branch: str) -> Policy:
     ('conflate', 'block')
     """
     return _BY_BRANCH.get(branch, BLOCK)
-
-
-class Backlog(Protocol):
-    """The items that wait for one reader."""
-
-    def put(self, item: Any) -> StreamflowError | None:
-        """Let an item wait; an error when that is one too many."""
-        ...
-
-    def take(self) -> Any:
-        """The next item; only asked when there is one."""
-        ...
-
-    def __len__(self) -> int: ...
 
 
 class Queue:

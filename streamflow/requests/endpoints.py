@@ -60,10 +60,10 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         """What to set when no key was given.
 
         >>> ENDPOINTS["gemini"].key_hint()
-        'pass api_key= or set GEMINI_API_KEY or GOOGLE_API_KEY'
+        'pass api_key, or set GEMINI_API_KEY or GOOGLE_API_KEY'
         """
         names = " or ".join(self.key_env)
-        return f"pass api_key= or set {names}" if names else "pass api_key="
+        return f"pass api_key, or set {names}" if names else "pass api_key"
 
 
 def _chat(name: str, base_url: str | None, env: str, path: str = "/chat/completions", **more: object) -> Endpoint:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from aiohttp import web
@@ -87,8 +87,8 @@ class Line(web.RequestHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Aiohttp's work, then the record's."""
         super().connection_made(transport)
-        assert isinstance(transport, asyncio.Transport)
-        self.record.made(transport)
+        # uvloop's transports are no subclasses of asyncio's, but do the same.
+        self.record.made(cast("asyncio.Transport", transport))
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """The same at the end."""
