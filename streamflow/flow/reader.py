@@ -34,7 +34,7 @@ class BranchReader(ObservableIterator[Any]):
         self._refuse(
             StreamStalled(
                 f"the branch {self._branch.name!r} made the source wait for {self.policy.max_wait_s} s and was cut "
-                "off; read faster, or choose another policy: sf.conflate(), sf.drop_oldest(n), sf.block(max_wait_s=...)",
+                "off; read faster, or choose another policy: sf.conflate(), sf.drop_oldest(n), sf.block(...)",
                 kind="slow_reader",
             )
         )
