@@ -159,6 +159,10 @@ class Wrapping:
         stripped = line.rstrip()
         if stripped.endswith(language.line_joiners) and stripped == line:
             return True
+        width = end - begin
+        may_wrap = width >= WRAPPED or self.width or stripped.endswith(",") or len(line) - len(stripped) == 1
+        if (not may_wrap and not _is_vertical(stripped.strip())) or stripped.endswith(":"):
+            return reader.peek(after) in (".", ",", ";", ":", "!", "?", ")")
         first = after
         while first - after < 6 and (sign := reader.peek(first)) and sign in OPENING:
             first += 1
@@ -167,7 +171,6 @@ class Wrapping:
             return False
         if sign in ".,;:!?)":
             return True
-        width = end - begin
         if sign.islower():
             if width >= WRAPPED:
                 self.width = max(self.width, width)

@@ -8,8 +8,8 @@ from streamflow.text.language_data import Language
 from streamflow.text.scripts import has_case, is_emoji
 from streamflow.text.sentence_lines import numbered_at, starts_block
 from streamflow.text.sentence_nesting import BRACKETS, CLOSING_QUOTES, QUOTES, Nesting
-from streamflow.text.sentence_reader import INVISIBLE, REACH, Reader, Waiting
-from streamflow.text.sentence_rules import CARRIES_ON, ELLIPSES, MARKS, STRONG, Rules
+from streamflow.text.sentence_reader import INVISIBLE, Reader, Waiting
+from streamflow.text.sentence_rules import CARRIES_ON, ELLIPSES, MARKS, STRONG, WORD_SPACE, Rules
 
 _RUN = re.compile(f"[{re.escape(MARKS)}]+")
 _CLOSING = re.compile(f"[{re.escape(CLOSING_QUOTES + BRACKETS + '*_~`' + INVISIBLE)}]*")
@@ -19,6 +19,8 @@ _RAISED = re.compile(r"[¹²³⁰-⁹]*")
 _FOOTNOTES = re.compile(r"[\d, ]*")
 _SPACED_DOTS = re.compile(r"\.(?:[ \u00a0]\.)*")
 _ASIDE = re.compile(r"\((?:[^()\n]++|\([^()\n]*+\))*+\)")
+# Signs that open a line of their own: list items, headings, rows, quotes, fences.
+_LINE_OPENERS = frozenset("-*+–—•#>|`~")
 _ZERO_WIDTH = "\u200b\ufeff"
 # How far behind a closed quotation its speaker is looked for in scripts without capitals.
 _SPEAKER = 5
@@ -57,6 +59,8 @@ class Marks:
         if self._settled and self._settled.at == at:
             return self._cut_unless_enclosed(*self._settled), self._settled.end
         end = reader.skip(at, _RUN) if reader.text[at] in MARKS else at + 1
+        if reader.text[at] == WORD_SPACE:
+            end = at + 2
         if known.terminators and reader.peek(end) in known.terminators and reader.peek(end):
             end += 1
         run = reader.text[at:end]
@@ -156,7 +160,7 @@ class Marks:
         closing = reader.text[end:place]
         before = reader.before(at)
         caseless = following.isalpha() and not has_case(following)
-        strong = run[-1] in STRONG and not (before.isdigit() and following.isdigit())
+        strong = (run[-1] in STRONG or run[0] == WORD_SPACE) and not (before.isdigit() and following.isdigit())
         if before.islower() and not before.isascii() and following.isupper() and run == ".":
             return 0 if len(reader.word_before(at)) < 5 or known.behaviour(reader.word_before(at)) else place
         if run[-1] in "!?" and self._space_is_missing(at, place, following, known):
@@ -193,7 +197,7 @@ class Marks:
             sign = reader.peek(gap)
         if not sign:
             return 0
-        if breaks and (breaks > 1 or starts_block(reader, gap)):
+        if breaks > 1 or (breaks and sign in _LINE_OPENERS):
             return gap
         if sign == "(":
             behind = self._behind_aside(at, gap)
@@ -202,7 +206,7 @@ class Marks:
                 if not reader.peek(gap) or reader.breaks(behind, gap) > 1:
                     return gap if reader.peek(gap) else 0
         if not self._rules.ends(at, run, closing, gap, known):
-            return 0
+            return gap if breaks and starts_block(reader, gap) else 0
         if closing and self._goes_on_behind(at, closing, gap, known):
             return 0
         return self._cut_unless_enclosed(at, end, closing, gap)
@@ -215,11 +219,12 @@ class Marks:
             return 0
         if numbered_at(reader, begin):
             return 0
-        match = _ASIDE.match(reader.text, begin, begin + REACH)
+        limit = reader.search_end(begin)
+        match = _ASIDE.match(reader.text, begin, limit)
         if match:
             return match.end()
-        if len(reader.text) < begin + REACH and not reader.final:
-            raise Waiting(")\n", begin + REACH)
+        if len(reader.text) < limit and not reader.final:
+            raise Waiting(")\n", limit)
         return 0
 
     def _cut_unless_enclosed(self, at: int, end: int, closing: str, cut: int) -> int:

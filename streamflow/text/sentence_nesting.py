@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from streamflow.text.language_data import Language
 from streamflow.text.scripts import has_case
-from streamflow.text.sentence_reader import REACH, NeedMore, Reader, Waiting
+from streamflow.text.sentence_reader import NeedMore, Reader, Waiting
 
 _CLOSERS: dict[str, str] = {
     "(": ")", "[": "]", "{": "}", "（": "）", "［": "］", "【": "】", "〔": "〕",
@@ -158,7 +158,7 @@ class Nesting:
             if ends is None:
                 open_ended += item.closers
         if open_ended:
-            raise Waiting(open_ended + "\n", at + len(closing) + REACH + 1)
+            raise Waiting(open_ended + "\n", self._reader.search_end(at + len(closing)))
         return False
 
     def _ends_soon(self, closers: str, at: int) -> bool | None:
@@ -171,16 +171,16 @@ class Nesting:
                 return made.closes
             # What was read in vain is not read again, so that many marks in one quotation cost no more than one.
             begin = max(at, made.end - _PARAGRAPH_SIZE)
-        limit = at + REACH
-        match = _SEARCH[closers].search(text, begin, limit + 1)
-        if match and match.start() < limit:
-            if match.end() >= len(text) and not self._reader.final:
+        limit = self._reader.search_end(at)
+        match = _SEARCH[closers].search(text, begin, limit)
+        if match:
+            if len(text) <= match.end() < limit and not self._reader.final:
                 raise NeedMore  # some signs close only by what follows them
             closes = bool(match[1])
             self._searched[closers] = _Searched(at, match.end(), match.start(), closes)
             return closes
         end = min(limit, len(text))
         self._searched[closers] = _Searched(at, end)
-        if len(text) <= limit and not self._reader.final:
+        if len(text) < limit and not self._reader.final:
             return None
         return False

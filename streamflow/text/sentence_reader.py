@@ -48,26 +48,35 @@ class Waiting(NeedMore):
 class Reader:
     """The held text, the start of the open sentence, and whether the text is complete.
 
+    Nothing is read from the bound on: there the text seems to end, however much of it has come.
+
     >>> reader = Reader()
     >>> reader.text = "See p. 5"
     >>> reader.word_before(5), reader.skip_space(6)
     ('p', 7)
     """
 
-    __slots__ = ("final", "start", "text")
+    __slots__ = ("bound", "final", "start", "text")
 
     def __init__(self) -> None:
         self.text = ""
         self.start = 0
+        self.bound = REACH
         self.final = False
 
     def peek(self, at: int) -> str:
-        """Return the character at a place, "" after the end of a complete text."""
+        """Return the character at a place, "" after the end of a complete text and from the bound on."""
+        if at >= self.bound:
+            return ""
         if at < len(self.text):
             return self.text[at]
         if self.final:
             return ""
         raise NeedMore
+
+    def search_end(self, at: int) -> int:
+        """Return how far a search that starts at a place may read."""
+        return max(at, min(at + REACH, self.bound))
 
     def before(self, at: int) -> str:
         """Return the character before a place, " " at the start of the open sentence."""
@@ -75,9 +84,10 @@ class Reader:
 
     def skip(self, at: int, pattern: re.Pattern[str], reach: int = RUN) -> int:
         """Return the end of a match that starts at a place, reading at most ``reach`` characters."""
-        match = pattern.match(self.text, at, at + reach)
+        limit = min(at + reach, self.bound)
+        match = pattern.match(self.text, at, limit)
         end = match.end() if match else at
-        if end >= len(self.text) and end - at < reach and not self.final:
+        if end >= len(self.text) and end < limit and not self.final:
             raise NeedMore
         return end
 

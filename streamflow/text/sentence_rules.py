@@ -7,6 +7,8 @@ from streamflow.text.scripts import has_case, script_of
 from streamflow.text.sentence_lines import numbered_at
 from streamflow.text.sentence_reader import AROUND, Reader, last_part
 
+#: The word space of Ethiopic; two of them are often typed for its full stop.
+WORD_SPACE = "፡"
 #: Marks that need no space after them.
 STRONG = "。．！？｡؟۔।॥။።፧፨։՜៕༎"
 ELLIPSES = "…‥⋯"
@@ -195,13 +197,19 @@ class Rules:
             return len(following) > 1 and not _ROMAN.fullmatch(following)
         if opening[:1] in ("(", "["):
             return False
-        following = reader.word_at(first)
         if behaviour == "either":
-            return following in known.starters
-        if following.isupper() and 1 < len(following) < 5:
-            return False  # a time zone
+            return reader.word_at(first) in known.starters
         only_time = len(words) <= 3 and words[0].lower() in known.openers and reader.start + 40 > first
-        return not only_time and following not in known.followers
+        return not only_time and not self._time_goes_on(first, known)
+
+    def _time_goes_on(self, first: int, known: Language) -> bool:
+        """Tell whether a time zone follows: one of the followers, or up to four capitals."""
+        reader = self._reader
+        start = reader.text[first] + reader.peek(first + 1)
+        if not start.isupper() and not any(word.startswith(start) for word in known.followers):
+            return False
+        following = reader.word_at(first)
+        return following in known.followers or (following.isupper() and 1 < len(following) < 5)
 
     def _initial_ends(self, words: list[str], first: int, sign: str, known: Language) -> bool:
         """One letter: an initial, a pronoun, a name of something ("vitamin C"), a variable."""

@@ -18,8 +18,8 @@ from streamflow.text.sentence_lengths import CLAUSE_MARKS, WIDE_CLAUSE_MARKS, fo
 from streamflow.text.sentence_lines import ITEM_SIGNS, Marker, Wrapping, fence_end, marker_at, next_item, starts_block
 from streamflow.text.sentence_marks import Marks
 from streamflow.text.sentence_nesting import CASED, QUOTES, SIGNS, Nesting
-from streamflow.text.sentence_reader import NEWLINES, NeedMore, Reader, Waiting
-from streamflow.text.sentence_rules import MARKS
+from streamflow.text.sentence_reader import NEWLINES, REACH, NeedMore, Reader, Waiting
+from streamflow.text.sentence_rules import MARKS, WORD_SPACE
 
 __all__ = ["FIRST_CLAUSE", "SentenceBatcher", "SentenceCutter"]
 
@@ -36,7 +36,7 @@ Handler = Callable[[int], Answer]
 
 @cache
 def _places(extra: str) -> re.Pattern[str]:
-    signs = "".join(sorted({*MARKS, *NEWLINES, *ITEM_SIGNS, *SIGNS, "\\", *extra} - set("'’")))
+    signs = "".join(sorted({*MARKS, *NEWLINES, *ITEM_SIGNS, *SIGNS, WORD_SPACE, "\\", *extra} - set("'’")))
     # An apostrophe inside a word is no place to look at.
     return re.compile(rf"[{re.escape(signs)}]|(?<!\w)['’]|['’](?!{CASED})")
 
@@ -67,7 +67,7 @@ class SentenceCutter:
         text |= dict.fromkeys(MARKS + extra, self._mark)
         text |= dict.fromkeys(ITEM_SIGNS, self._bullet)
         text |= dict.fromkeys(NEWLINES, self._line_break)
-        text |= {"\\": self._backslash, "$": self._dollar, "`": self._backtick}
+        text |= {WORD_SPACE: self._word_space, "\\": self._backslash, "$": self._dollar, "`": self._backtick}
         self._text_handlers = text
         # What to look for and who answers, for each kind of text.
         self._modes: dict[str, tuple[re.Pattern[str], dict[str, Handler]]] = {
@@ -150,6 +150,7 @@ class SentenceCutter:
                 self._position = at
                 if not match:
                     break
+                reader.bound = at + REACH
                 cut, after = self._handlers[text[at]](at)
                 if not cut:
                     self._position = after
@@ -216,6 +217,7 @@ class SentenceCutter:
     def _open(self) -> None:
         """Look at the first signs of a sentence: a list marker, and at the start of a line the kind of the line."""
         reader = self._reader
+        reader.bound = reader.start + REACH
         at = reader.skip_space(reader.start)
         if self._new_line:
             for _ in range(4):
@@ -258,6 +260,11 @@ class SentenceCutter:
             if cut:
                 return cut, cut
         return self._marks.decide(at, known)
+
+    def _word_space(self, at: int) -> Answer:
+        if self._whole_line or self._reader.peek(at + 1) != WORD_SPACE:
+            return 0, at + 1
+        return self._marks.decide(at, self._language(at))
 
     def _behind_clause(self, at: int) -> int:
         """A comma that only sets one word apart belongs to a list of words: no end."""
@@ -321,12 +328,12 @@ class SentenceCutter:
         if not reader.peek(gap):
             return 0, gap
         known = self._language(at)
-        if self._whole_line or reader.breaks(at, gap) > 1 or starts_block(reader, gap):
+        if self._whole_line or reader.breaks(at, gap) > 1:
             return gap, gap
-        if self._wrapping.goes_on(reader, self._line, at, gap, known):
-            self._line = gap
-            return 0, gap
-        return gap, gap
+        if not self._wrapping.goes_on(reader, self._line, at, gap, known) or starts_block(reader, gap):
+            return gap, gap
+        self._line = gap
+        return 0, gap
 
     def _line_break_in_code(self, at: int) -> Answer:
         """Inside fenced code only the closing fence ends the piece."""
