@@ -9,7 +9,7 @@ from typing import Any
 
 from streamflow.text.block_writer import BlockWriter
 from streamflow.text.holdback import LITERAL, Candidate, Found, Markers
-from streamflow.text.json_values import BLANKS, END, PassingValue
+from streamflow.text.json_values import BLANKS, END, MORE, PassingValue
 from streamflow.text.regions import OVER, Source, Step
 
 BEGINS = ("<|start|>", "<|channel|>")
@@ -112,12 +112,20 @@ class Message:
 
     def _follow(self, text: str, place: int, end: int) -> None:
         """A call is whole with its last bracket: servers keep the mark that ends it for themselves."""
-        if self._json is not None and end > place:
-            if not self._has_begun:
-                place = BLANKS.match(text, place, end).end()  # type: ignore[union-attr]
-                self._has_begun = place < end
-            if place < end and self._json.follow(text[place:end], 0)[1] == END:
-                self._is_whole, self._json = True, None
+        if self._json is None:
+            return
+        if not self._has_begun:
+            place = BLANKS.match(text, place, end).end()  # type: ignore[union-attr]
+            if place == end:
+                return
+            self._has_begun = True
+            if text[place] not in "{[":
+                self._json = None
+                return
+        status = self._json.follow(text[place:end], 0)[1]
+        self._is_whole = status == END
+        if status != MORE:
+            self._json = None
 
     def keep(self, text: str, place: int) -> None:
         """Keep the source."""

@@ -444,6 +444,7 @@ def test_attributes_of_a_file_are_kept_in_either_quote():
         ("<|channel|>commentary<|message|>I will look.<|end|>", [("commentary", "I will look.")]),
         ('<|channel|>commentary to=f<|message|> {"a": "}"}', [("tool_call", ("f", {"a": "}"}))]),
         ('<|channel|>commentary to=f<|message|>{"a": 1', [("tool_call!", '{"a": 1')]),
+        ('<|channel|>commentary to=f<|message|>x{"a": 1}', [("tool_call!", 'x{"a": 1}')]),
         ("<|channel|>analysis<|message|>a<|channel|>final<|message|>b", [("thinking!", "a"), ("text", "b")]),
         ("a <|chan b <|start|> <b>", [("text", "a <|chan b <|start|> <b>")]),
         ("`<|channel|>analysis<|message|>`", [("text", "`<|channel|>analysis<|message|>`")]),
