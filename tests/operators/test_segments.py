@@ -8,7 +8,7 @@ import pytest
 
 import streamflow as sf
 from streamflow.events import BlockComplete, BlockStart, Chunk, Notice, StreamCompleted, StreamStart, Usage
-from streamflow.operators import invocations, segments, xml_block_split
+from streamflow.operators import invocations, json_tool_split, segments, sentinel_split, xml_block_split
 from streamflow.text import segments as core
 from streamflow.text.segment_events import SegmentContent, SegmentEnd, SegmentStart
 from tests.support.cuts import at_random, single, two_way
@@ -296,3 +296,29 @@ def test_what_is_written_in_tags_at_every_cut(text, expected):
         assert visible == "".join(row[2] for row in rows if row[0] == "text")
         called = [event for event in out if isinstance(event, sf.Invocation)]
         assert [call.runnable for call in called] == [not row[4] for row in expected if row[0] != "reasoning"]
+
+
+def test_every_way_of_writing_a_file_gives_the_same_segments():
+    body = 'say "é" </b>\n\\n 🙂'
+    arguments = json.dumps({"path": "/a", "content": body})
+    ways = [
+        sf.run(call(0, "write_file", single(arguments)), segments()),
+        sf.run(single(f'<write_file path="/a">{body}</write_file>'), xml_block_split(("files",)), segments()),
+        sf.run(
+            single(f'<tool name="write_file"><arg name="path">/a</arg><arg name="content">{body}</arg></tool>'),
+            xml_block_split(("tool",)),
+            segments(),
+        ),
+        sf.run(
+            single(f'[[SEG_START {{"type": "write_file", "path": "/a"}}]]{body}[[SEG_END]]'),
+            sentinel_split(),
+            segments(),
+        ),
+        sf.run(
+            single(f'{{"tool": {{"function": "write_file", "parameters": {arguments}}}}}'),
+            json_tool_split(),
+            segments(),
+        ),
+    ]
+    for way in ways:
+        assert joined(way) == [("seg_1", "write_file", {"path": "/a"}, body, {}, False)]
