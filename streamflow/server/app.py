@@ -10,7 +10,7 @@ from reactivex import operators as ops
 from streamflow.events import Chunk, ToolCallsReady
 from streamflow.operators import sentence_segment, speakable, visible_filter
 from streamflow.operators.speaking import Synthesizer
-from streamflow.server import flows
+from streamflow.server import compat, flows
 from streamflow.server.access import OWNER, SECURITY_HEADERS, Access, Authenticate
 from streamflow.server.keys import SERVICE
 from streamflow.server.limits import Limits
@@ -48,8 +48,8 @@ def app(
 
     >>> from streamflow.events import StreamStart, StreamCompleted
     >>> served = app(lambda ask: [StreamStart(), StreamCompleted()])
-    >>> sorted({route.name for route in served.router.routes() if route.name})[:3]
-    ['create', 'events', 'healthz']
+    >>> {"create", "events", "websocket"} <= {route.name for route in served.router.routes()}
+    True
     """
     bounds = (limits or Limits()).checked()
     kept = store or MemoryFlowStore(bounds)
@@ -153,6 +153,9 @@ ROUTES: tuple[tuple[str, str, Handler, str], ...] = (
     ("DELETE", _ID, flows.stop, "stop"),
     ("GET", _ID + "/events", flows.events, "events"),
     ("GET", _ID + "/ws", websocket, "websocket"),
+    ("POST", "/v1/chat/completions", compat.chat_completions, "chat_completions"),
+    ("POST", "/v1/messages", compat.messages, "messages"),
+    ("GET", "/v1/models", compat.models, "models"),
     ("GET", "/healthz", healthz, "healthz"),
     ("GET", "/readyz", readyz, "readyz"),
     ("GET", "/metrics", metrics, "metrics"),
