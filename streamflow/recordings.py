@@ -268,7 +268,7 @@ def _cassette(data: bytes) -> dict[str, Any] | None:
         try:
             import yaml  # type: ignore[import-untyped]
         except ImportError:
-            raise UsageError("reading a VCR cassette in YAML needs PyYAML: pip install pyyaml") from None
+            raise UsageError("a VCR cassette in YAML needs the extra: pip install 'streamflow-rx[vcr]'") from None
         try:
             loaded = yaml.safe_load(data)
         except yaml.YAMLError:

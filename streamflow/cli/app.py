@@ -4,6 +4,7 @@ import sys
 
 import typer
 
+from streamflow.cli.bench import bench
 from streamflow.cli.chat import chat
 from streamflow.cli.decode import decode
 from streamflow.cli.demo import demo
@@ -30,6 +31,7 @@ def _root() -> None:
     """Streams of language models as one clean event stream."""
 
 
+app.command()(bench)
 app.command()(chat)
 app.command()(decode)
 app.command()(demo)
