@@ -16,6 +16,10 @@ ITEM_SIGNS = BULLETS + _CIRCLED
 _INLINE_MARKER = re.compile(r"(?:^|\s)(\(?[^\W_]{1,4}[.)]?)$")
 #: A line at least this long that goes on in small letters shows a wrapped paragraph.
 WRAPPED = 40
+#: The usual widths of printed lines: such a line that does not end with a mark goes on.
+PRINTED = (55, 100)
+# A line never starts with these.
+_CARRY_ON = (".", ",", ";", ":", "!", "?", ")")
 
 
 class Marker(NamedTuple):
@@ -141,6 +145,20 @@ def next_item(reader: Reader, at: int, earlier: Marker, nouns: frozenset[str]) -
     return place
 
 
+class Line(NamedTuple):
+    """A line that ends: where it begins and ends, where the text of the next one starts, whether it is a list item."""
+
+    begin: int
+    end: int
+    after: int
+    is_item: bool
+
+    @property
+    def width(self) -> int:
+        """How long it is."""
+        return self.end - self.begin
+
+
 class Wrapping:
     """Whether the open paragraph is wrapped, that is, breaks its lines where the line is full.
 
@@ -152,33 +170,50 @@ class Wrapping:
     def __init__(self) -> None:
         self.width = 0
 
-    def goes_on(self, reader: Reader, begin: int, end: int, after: int, language: Language) -> bool:
-        """Tell whether the line ``begin..end`` continues in the one whose text starts at ``after``."""
-        text = reader.text
-        line = text[max(begin, reader.start) : end].rstrip("\r")
-        stripped = line.rstrip()
-        if stripped.endswith(language.line_joiners) and stripped == line:
+    def goes_on(self, reader: Reader, line: Line, language: Language) -> bool:
+        """Tell whether a line continues in the next one."""
+        text = reader.text[max(line.begin, reader.start) : line.end].rstrip("\r")
+        stripped = text.rstrip()
+        if stripped.endswith(language.line_joiners) and stripped == text:
             return True
-        width = end - begin
-        may_wrap = width >= WRAPPED or self.width or stripped.endswith(",") or len(line) - len(stripped) == 1
-        if (not may_wrap and not _is_vertical(stripped.strip())) or stripped.endswith(":"):
-            return reader.peek(after) in (".", ",", ";", ":", "!", "?", ")")
-        first = after
-        while first - after < 6 and (sign := reader.peek(first)) and sign in OPENING:
+        spaced = len(text) - len(stripped) == 1
+        is_vertical = _is_vertical(stripped.strip())
+        may_wrap = line.width >= WRAPPED or self.width or spaced or stripped.endswith(",") or is_vertical
+        if not may_wrap or stripped.endswith(":"):
+            return reader.peek(line.after) in _CARRY_ON
+        first = line.after
+        while first - line.after < 6 and (sign := reader.peek(first)) and sign in OPENING:
             first += 1
         sign = reader.peek(first)
         if not sign:
             return False
-        if sign in ".,;:!?)":
+        if sign in _CARRY_ON or reader.peek(line.after) == "»":
+            return True
+        if self._is_full(reader, line, stripped, first, language):
+            self.width = max(self.width, line.width)
             return True
         if sign.islower():
-            if width >= WRAPPED:
-                self.width = max(self.width, width)
-                return True
-            return stripped.endswith(",") or len(line) - len(stripped) == 1
-        if self.width and has_case(sign) and width >= 0.75 * self.width:
-            return stripped[-1:] not in (":", "")
-        return _is_vertical(stripped.strip()) and _is_vertical(self._line_at(reader, after))
+            return spaced or stripped.endswith(",")
+        return is_vertical and _is_vertical(self._line_at(reader, line.after))
+
+    def _is_full(self, reader: Reader, line: Line, text: str, first: int, language: Language) -> bool:
+        """Tell whether a line was broken because it was full, from its width, its last word and what follows."""
+        if self.width:
+            return line.width >= 0.6 * self.width
+        if line.width < WRAPPED:
+            return False
+        if reader.peek(first).islower():
+            return True
+        if line.is_item:
+            return False
+        # A sentence that started in mid-line is prose, no title.
+        word = (text.split() or [""])[-1].rstrip(",")
+        if reader.start > line.begin or word in language.common:
+            return True
+        if not (PRINTED[0] <= line.width <= PRINTED[1] and word.isalpha() and word.islower()):
+            return False
+        following = reader.word_at(first)
+        return bool(following) and reader.peek(first + len(following)) != ":"
 
     @staticmethod
     def _line_at(reader: Reader, at: int) -> str:

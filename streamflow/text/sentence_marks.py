@@ -20,7 +20,7 @@ _FOOTNOTES = re.compile(r"[\d, ]*")
 _SPACED_DOTS = re.compile(r"\.(?:[ \u00a0]\.)*")
 _ASIDE = re.compile(r"\((?:[^()\n]++|\([^()\n]*+\))*+\)")
 # Signs that open a line of their own: list items, headings, rows, quotes, fences.
-_LINE_OPENERS = frozenset("-*+–—•#>|`~")
+_LINE_OPENERS = frozenset("-*+–—•#>|")
 _ZERO_WIDTH = "\u200b\ufeff"
 # How far behind a closed quotation its speaker is looked for in scripts without capitals.
 _SPEAKER = 5

@@ -15,7 +15,16 @@ from streamflow.text.language_data import language as language_named
 from streamflow.text.language_guess import LanguageGuess
 from streamflow.text.sentence_batches import SentenceBatcher
 from streamflow.text.sentence_lengths import CLAUSE_MARKS, WIDE_CLAUSE_MARKS, forced_cut
-from streamflow.text.sentence_lines import ITEM_SIGNS, Marker, Wrapping, fence_end, marker_at, next_item, starts_block
+from streamflow.text.sentence_lines import (
+    ITEM_SIGNS,
+    Line,
+    Marker,
+    Wrapping,
+    fence_end,
+    marker_at,
+    next_item,
+    starts_block,
+)
 from streamflow.text.sentence_marks import Marks
 from streamflow.text.sentence_nesting import CASED, QUOTES, SIGNS, Nesting
 from streamflow.text.sentence_reader import NEWLINES, REACH, NeedMore, Reader, Waiting
@@ -330,7 +339,8 @@ class SentenceCutter:
         known = self._language(at)
         if self._whole_line or reader.breaks(at, gap) > 1:
             return gap, gap
-        if not self._wrapping.goes_on(reader, self._line, at, gap, known) or starts_block(reader, gap):
+        line = Line(self._line, at, gap, self._marker is not None)
+        if not self._wrapping.goes_on(reader, line, known) or starts_block(reader, gap):
             return gap, gap
         self._line = gap
         return 0, gap
