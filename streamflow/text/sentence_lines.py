@@ -4,7 +4,6 @@ import re
 from typing import NamedTuple
 
 from streamflow.text.language_data import Language
-from streamflow.text.scripts import has_case
 from streamflow.text.sentence_reader import NEWLINES, OPENING, Reader
 
 BULLETS = "•⁃‣◦▪●○■□➢➤✓✔·"
