@@ -11,6 +11,8 @@ _OPTIONS = {"max_tokens": "max_completion_tokens", "temperature": "temperature",
 
 def body(draft: Draft) -> dict[str, Any]:
     """The body of a request; ``model`` names the assistant (``asst_...``)."""
+    if any(message.tool_calls or message.tool_results for message in draft.messages):
+        raise draft.unsupported("tool calls and results in a new thread", "A run takes its results by itself.")
     made: dict[str, Any] = {
         "assistant_id": draft.model,
         "thread": {

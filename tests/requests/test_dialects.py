@@ -358,6 +358,12 @@ def test_tool_choice_of_gemini_and_bedrock() -> None:
     assert chosen == {"tool": {"name": "now"}}
 
 
+def test_a_new_thread_of_an_assistant_has_no_calls() -> None:
+    called = sf.Message.assistant([ToolCallBlock(id="c1", name="f")])
+    with pytest.raises(sf.UsageError, match="openai-assistants cannot take tool calls"):
+        body("openai-assistants", ["q", called, sf.Message.tool_result("c1", "ok")])
+
+
 def test_tools_of_the_provider_are_passed_on() -> None:
     search = {"type": "web_search_20250305", "name": "web_search", "max_uses": 2}
     assert body("anthropic", "hi", tools=[search, now])["tools"][0] == search
