@@ -1,10 +1,11 @@
-"""Tools for testing: a fake provider, ways to cut bytes, virtual time, the grammar of a stream as an assertion."""
+"""Tools for testing: a fake provider, ways to cut bytes, virtual time, the grammar of streams, the laws."""
 
 from streamflow.testing import cuts
 from streamflow.testing.asks import Ask
 from streamflow.testing.connections import Connection, Received
 from streamflow.testing.cuts import assert_cut_invariant
 from streamflow.testing.grammar import assert_grammar
+from streamflow.testing.laws import LawsBroken, OperatorReport, check_operator
 from streamflow.testing.script import (
     Answer,
     Bytes,
@@ -46,6 +47,8 @@ __all__ = [
     "ErrorEvent",
     "FakeProvider",
     "HttpError",
+    "LawsBroken",
+    "OperatorReport",
     "Page",
     "Pause",
     "Picture",
@@ -64,6 +67,7 @@ __all__ = [
     "asked",
     "assert_cut_invariant",
     "assert_grammar",
+    "check_operator",
     "cuts",
     "encode",
     "encode_error",
