@@ -27,7 +27,7 @@ def default_id(index: int) -> str:
 class OpenBlock:
     """A block that is being written."""
 
-    __slots__ = ("attributes", "index", "kind", "made_id", "parts", "tool_id", "tool_name", "visible")
+    __slots__ = ("attributes", "index", "kind", "made_id", "parts", "starts", "tool_id", "tool_name", "visible")
 
     def __init__(self, index: int, kind: str, attributes: dict[str, Any], visible: bool) -> None:
         self.index = index
@@ -35,6 +35,7 @@ class OpenBlock:
         self.attributes = attributes
         self.visible = visible
         self.parts: list[str] = []
+        self.starts: list[int] = []  # the offsets of the parts, where they may be shown again
         self.tool_id: str | None = None
         self.tool_name: str | None = None
         self.made_id = False  # the id was not given in the text
@@ -67,8 +68,10 @@ class BlockWriter:
         self._open: list[OpenBlock] = []
         self._muted = False
         self._before: tuple[int, list[Event]] = (0, self.out)
-        self._shift = 0  # from a position in the text to its offset in the raw text of the turn
-        self._shifts: list[tuple[int, int]] = []  # the same from later positions on, where text was left out
+        # From a position in the text to its offset in the raw text of the turn, None where that is not known; and the
+        # same from later positions on, where text was left out.
+        self._shift: int | None = 0
+        self._shifts: list[tuple[int, int | None]] = []
 
     def take(self) -> list[Event]:
         """What happened since the last call."""
@@ -91,18 +94,18 @@ class BlockWriter:
         self._shifts.clear()
 
     def locate(self, position: int, offset: int) -> None:
-        """Text from this position of the stream on has that offset in the turn's raw text."""
-        shift = offset - position
+        """Text from this position of the stream on has that offset in the turn's raw text, -1 for none."""
+        shift = offset - position if offset >= 0 else None
         last = self._shifts[-1][1] if self._shifts else self._shift
         if shift != last:
             self._shifts.append((position, shift))
 
     def offset_of(self, place: int) -> int:
-        """The offset in the turn's raw text of a place in the text that is being read."""
+        """The offset in the turn's raw text of a place in the text that is being read; -1 where it has none."""
         position = self.base + place
         while self._shifts and self._shifts[0][0] <= position:
             self._shift = self._shifts.pop(0)[1]
-        return position + self._shift
+        return -1 if self._shift is None else position + self._shift
 
     # -- text
 
@@ -179,6 +182,8 @@ class BlockWriter:
                 self._say(block, text[size:], place + size, depth)
                 return
         block.parts.append(text)
+        if self._on_unclosed == "show" and block is not self.current:
+            block.starts.append(start)
         part = "input" if block.kind == "tool_call" else None
         self.out.append(
             Chunk(block.index, block.kind, text, block.visible, depth, part, block.tool_id, block.tool_name, start)
@@ -200,11 +205,12 @@ class BlockWriter:
         is_call = block.kind == "tool_call"
         self._complete(block, error=CUT_CALL if is_call else None, raw=raw, incomplete=True)
         if self._on_unclosed == "show":
-            shown = raw if is_call else "".join(block.parts)
+            shown = [(raw or "", -1)] if is_call else list(zip(block.parts, block.starts, strict=True))
             if shown and not block.visible:
                 text = self._begin("text", {}, True)
-                text.parts.append(shown)
-                self.out.append(Chunk(text.index, "text", shown, True))
+                for part, start in shown:
+                    text.parts.append(part)
+                    self.out.append(Chunk(text.index, "text", part, True, start=start))
                 self._complete(text)
         elif self._on_unclosed == "error":
             what = f"the call of {block.tool_name!r}" if is_call else f"a block of kind {block.kind!r}"
@@ -269,6 +275,6 @@ class BlockWriter:
             self.next_index += 1
             self.out.append(BlockStart(block.index, block.kind, block.attributes))
             self._name_call(block, block.tool_name, self._make_id(block.index) if block.made_id else block.tool_id)
-            before, block.parts = "".join(block.parts), []
+            before, block.parts, block.starts = "".join(block.parts), [], []
             if block.kind == "tool_call":
                 self.add(block, before, -1)

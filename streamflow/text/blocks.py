@@ -135,7 +135,8 @@ class BlockSplit:
             block = writer.current
             if block is not None and text and self._attention(text) is None:
                 size = len(text)
-                self._expected += size
+                if chunk.start >= 0:
+                    self._expected += size
                 writer.base += size
                 if self._code is not None:
                     self._code.seen(text)
@@ -145,7 +146,7 @@ class BlockSplit:
                 return [Chunk(block.index, "text", text, True, 0, None, None, None, chunk.start)]
         elif chunk.index != self._source:
             self._begin_source(chunk.index, {})
-        if chunk.start >= 0 and chunk.start != self._expected:
+        if chunk.start != self._expected:
             writer.locate(self._position, chunk.start)
             self._expected = chunk.start
         self._take(text)
@@ -170,7 +171,8 @@ class BlockSplit:
             self._plain = False
             self._reader.feed(text)
             self._plain = self._reader.is_plain
-        self._expected += len(text)
+        if self._expected >= 0:
+            self._expected += len(text)
 
     def _begin_source(self, index: int, attributes: dict[str, Any]) -> None:
         self._end_source()

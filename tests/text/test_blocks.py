@@ -205,10 +205,28 @@ def test_offsets_follow_text_that_was_left_out_before():
     ]
 
 
-def test_strings_are_counted_from_zero_and_chunks_without_offsets_too():
-    for items in (["ab", "<think>c"], [Chunk(0, "text", "ab"), Chunk(0, "text", "<think>c")]):
-        chunks = [event for event in sf.run(items, xml_block_split()) if isinstance(event, Chunk)]
-        assert [(chunk.text, chunk.start) for chunk in chunks] == [("ab", 0), ("c", 9)]
+def test_strings_are_counted_from_zero_and_what_has_no_offset_gets_none():
+    def starts(*items):
+        return [(event.text, event.start) for event in sf.run(items, xml_block_split()) if isinstance(event, Chunk)]
+
+    assert starts("ab", "<think>c") == [("ab", 0), ("c", 9)]
+    assert starts(Chunk(0, "text", "ab"), Chunk(0, "text", "<think>c")) == [("ab", -1), ("c", -1)]
+    mixed = (
+        Chunk(0, "text", "ab"),
+        Chunk(0, "text", "c", start=7),
+        Chunk(0, "text", "d", start=8),
+        Chunk(0, "text", "e"),
+    )
+    assert starts(*mixed) == [("ab", -1), ("c", 7), ("d", 8), ("e", -1)]
+
+
+def test_what_is_shown_again_keeps_its_offsets():
+    out = sf.run(["a<think>b", "c"], xml_block_split(on_unclosed="show"), json_tool_split())
+    assert [(event.text, event.start) for event in out if isinstance(event, Chunk) and event.visible] == [
+        ("a", 0),
+        ("b", 8),
+        ("c", 9),
+    ]
 
 
 def test_citations_move_with_their_text():
