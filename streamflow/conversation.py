@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
-import orjson
 
 from streamflow.errors import UsageError
 from streamflow.events import Notice, StreamCompleted
@@ -15,6 +14,7 @@ from streamflow.requests.blocks import Block
 from streamflow.requests.build import MODES
 from streamflow.requests.endpoints import endpoint
 from streamflow.requests.history import blocks_of
+from streamflow.requests.json_bytes import json_bytes
 from streamflow.requests.prefill import eot_token_of
 from streamflow.stage import Operator, lift
 
@@ -86,7 +86,7 @@ def parse_response(provider: str, answer: Any, mode: str = "messages", **options
     if reader is None:
         raise UsageError(f"unknown mode {mode!r}; known: {', '.join(MODES)}.", provider=provider)
     is_json = isinstance(answer, Mapping) or (isinstance(answer, list) and answer and isinstance(answer[0], Mapping))
-    body = orjson.dumps(answer) if is_json else answer
+    body = json_bytes(answer) if is_json else answer
     response = collect(decode(provider, body, *reader(provider, options)))
     if response.error is not None:
         error = response.error

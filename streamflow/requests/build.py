@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
-import orjson
 from pydantic import SecretStr
 
 from streamflow.errors import UsageError
@@ -24,6 +23,7 @@ from streamflow.requests import (
 from streamflow.requests.draft import Draft, merge
 from streamflow.requests.endpoints import ENDPOINTS, Endpoint, endpoint, url_of
 from streamflow.requests.history import in_call_order, refuse_open_calls, without_last_thoughts
+from streamflow.requests.json_bytes import json_bytes
 from streamflow.requests.messages import Message, as_messages
 from streamflow.requests.prefill import OPTION_NAMES, prefill
 from streamflow.requests.request import Request
@@ -112,7 +112,7 @@ def build_request(
         "POST",
         url_of(row, model=model, base_url=base_url, stream=stream, places=places),
         _headers(row, api_key, stream, headers, "project" in places),
-        orjson.dumps(body),
+        json_bytes(body),
     )
 
 

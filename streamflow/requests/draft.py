@@ -1,10 +1,10 @@
 """What every dialect builds a body from, and the small tools that they share."""
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
-import orjson
 
 from streamflow.errors import UsageError
 from streamflow.requests.blocks import (
@@ -20,6 +20,7 @@ from streamflow.requests.blocks import (
     UrlSource,
 )
 from streamflow.requests.endpoints import ENDPOINTS, Endpoint
+from streamflow.requests.json_bytes import json_bytes
 from streamflow.requests.messages import INSTRUCTIONS, Message
 from streamflow.requests.tool_definitions import ToolDefinition
 
@@ -134,7 +135,7 @@ def input_json(call: ToolCallBlock) -> str:
     '{}'
     """
     is_json = call.raw is not None and call.raw.lstrip().startswith("{")  # or it is the text of a call in tags
-    return call.raw if is_json and call.raw is not None else orjson.dumps(input_object(call)).decode()
+    return call.raw if is_json and call.raw is not None else json_bytes(input_object(call)).decode()
 
 
 def joined_text(blocks: Iterable[Block]) -> str:
@@ -214,4 +215,4 @@ def loaded_json(text: str) -> Any:
     >>> loaded_json(""), loaded_json("[1]")
     ({}, [1])
     """
-    return orjson.loads(text) if text else {}
+    return json.loads(text) if text else {}

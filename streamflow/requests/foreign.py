@@ -3,11 +3,11 @@
 People have histories in these shapes, and web clients send them; a table says what each type becomes.
 """
 
+import json
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import orjson
 from pydantic import BaseModel
 
 from streamflow.errors import UsageError
@@ -73,8 +73,8 @@ def arguments_value(arguments: Any) -> Any:
         if not arguments.strip():
             return {}
         try:
-            arguments = orjson.loads(arguments)
-        except orjson.JSONDecodeError:
+            arguments = json.loads(arguments)  # exact for integers of any size
+        except ValueError:
             return {"INVALID_JSON": arguments}
     return {} if arguments is None else arguments
 

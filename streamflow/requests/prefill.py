@@ -11,7 +11,6 @@ from itertools import groupby
 from typing import Any
 
 import msgspec
-import orjson
 
 from streamflow.errors import UsageError
 from streamflow.requests.blocks import (
@@ -24,6 +23,7 @@ from streamflow.requests.blocks import (
 )
 from streamflow.requests.draft import image_of, input_object
 from streamflow.requests.endpoints import Endpoint
+from streamflow.requests.json_bytes import json_bytes
 from streamflow.requests.messages import INSTRUCTIONS, Message
 from streamflow.requests.participants import (
     DEFAULT_NAMES,
@@ -266,7 +266,7 @@ def _write_call(block: ToolCallBlock) -> str:
     if block.raw and block.raw.startswith("<"):
         return block.raw
     values = "".join(
-        f'<parameter name="{escape(name)}">{value if isinstance(value, str) else orjson.dumps(value).decode()}'
+        f'<parameter name="{escape(name)}">{value if isinstance(value, str) else json_bytes(value).decode()}'
         "</parameter>\n"
         for name, value in input_object(block).items()
     )
@@ -307,7 +307,7 @@ def tool_text(tools: list[ToolDefinition]) -> str:
         if tool.native is not None:
             raise UsageError(f"the tool {tool.name!r} is one of the provider's own; prefill mode has none.")
     listed = "\n".join(
-        orjson.dumps({"name": tool.name, "description": tool.description, "parameters": tool.parameters}).decode()
+        json_bytes({"name": tool.name, "description": tool.description, "parameters": tool.parameters}).decode()
         for tool in tools
     )
     return (

@@ -8,12 +8,12 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import orjson
 from pydantic import BaseModel
 
 from streamflow.errors import redact_secrets
 from streamflow.events import ToolCall
 from streamflow.requests.blocks import DocumentBlock, ImageBlock, TextBlock, ToolResultBlock
+from streamflow.requests.json_bytes import json_bytes
 from streamflow.tools.registry import InvalidArguments, Tool, ToolContext
 
 MAX_RESULT_BYTES = 1_000_000
@@ -69,7 +69,7 @@ def _written(value: Any) -> str | None:
     if isinstance(value, BaseModel):
         return value.model_dump_json()
     try:
-        return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+        return json_bytes(value).decode()
     except (TypeError, ValueError, RecursionError):
         return None
 

@@ -1,5 +1,7 @@
 """Requests as a whole: every provider, headers, options, what is refused."""
 
+import json
+
 import pytest
 from pydantic import SecretStr
 
@@ -155,3 +157,12 @@ def test_wrong_use_says_what_is_wrong(arguments: dict[str, object], words: str) 
     given = {"provider": "openai", "messages": "hi", "model": "m", **arguments}
     with pytest.raises(sf.UsageError, match=words):
         sf.build_request(given.pop("provider"), given.pop("messages"), **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini", "bedrock", "cohere", "ollama"])
+@pytest.mark.parametrize("value", [2**70, -(2**64), 1e300, "\ud800", "\u2028", "\x00"])
+def test_values_that_json_writers_stumble_over(provider: str, value: object) -> None:
+    called = sf.Message.assistant([{"type": "tool_call", "id": "c", "name": "f", "input": {"x": value}}])
+    request = sf.build_request(provider, ["q", called, sf.Message.tool_result("c", "ok")], model="m")
+    text = json.dumps(json.loads(request.body))
+    assert json.dumps(value).strip('"') in text.replace("\\\\", "\\")
