@@ -6,7 +6,7 @@ from functools import cache
 import msgspec
 
 from streamflow.text.language_data import Language, language, languages
-from streamflow.text.scripts import script_of
+from streamflow.text.scripts import VOWELS, script_of
 
 _WORDS = re.compile(r"[^\W\d_]+")
 # Votes are halved when so many have come, so that a text may change its language.
@@ -51,10 +51,10 @@ def _unsure(code: str) -> Language:
         for word, behaviour in known.abbreviations.items():
             if len(word) < 2 or word.lower() in ordinary:
                 continue
-            if behaviour == "number":
+            if behaviour == "number" or (behaviour in ("title", "inside") and not VOWELS & set(word.lower())):
                 lent[word] = behaviour
             elif behaviour == "title":
-                # Among Latin letters a small word is too often a word of another language.
+                # Among Latin letters a small word with vowels is too often a word of another language.
                 lent[word[0].upper() + word[1:] if likely.script == "Latin" else word] = behaviour
     months = frozenset[str]().union(*(known.ordinal_after for known in neighbours))
     return msgspec.structs.replace(likely, abbreviations=lent | likely.abbreviations, ordinal_after=months)

@@ -25,6 +25,8 @@ _EMOJI_RUNS = (
 #: The emoji as the inside of a regular expression's class.
 EMOJI_CLASS = "".join(f"{chr(first)}-{chr(last)}" for first, last in _EMOJI_RUNS)
 _EMOJI = re.compile(f"[{EMOJI_CLASS}]")
+#: The vowels of the alphabets with capitals.
+VOWELS = frozenset("aeiouyáàâäãåæéèêëíìîïóòôöõøœúùûüýąęěůıаеёиоуыэюяіїєүұөәαεηιουωάέήίόύώ")
 _VIRAMAS = frozenset("्্੍્୍్್്්္្")
 
 

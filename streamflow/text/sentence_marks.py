@@ -68,7 +68,7 @@ class Marks:
         place = end
         if following in (" ", "\u00a0", "\u202f"):
             sign = reader.peek(end + 1)
-            if sign in CARRIES_ON and sign:
+            if sign in CARRIES_ON and sign and not self._behind_face(end + 1):
                 return 0, end
             if sign == "." and run == ".":
                 spaced = self._spaced_dots(at)
@@ -96,8 +96,11 @@ class Marks:
             if sign and sign in "“‘«‹":
                 # German and Danish close with what opens elsewhere; an opening one leans on the word behind it.
                 end += 1 if self._nesting.awaits(sign) or not reader.peek(end + 1).isalnum() else 0
-            elif sign == "<" and reader.peek(end + 1) == "/":
-                end = reader.skip_tag(end)
+            elif sign == "<":
+                behind = reader.skip_tag(end)
+                # A closing tag, or one that is complete in itself, such as a pause.
+                if reader.text[end : end + 2] == "</" or reader.text[behind - 2 : behind] == "/>":
+                    end = behind
             elif sign == "[":
                 close = reader.skip(end + 1, _NOTE, 13)
                 if close > end + 1 and reader.peek(close) == "]":
@@ -190,8 +193,8 @@ class Marks:
         gap = reader.skip_space(place)
         breaks = reader.breaks(place, gap)
         sign = reader.peek(gap)
-        if not breaks and sign > "\u2000" and is_emoji(sign):
-            behind = reader.skip_emoji(gap)
+        behind = 0 if breaks or not sign else self._behind_face(gap)
+        if behind:
             gap = reader.skip_space(behind)
             breaks = reader.breaks(behind, gap)
             sign = reader.peek(gap)
@@ -210,6 +213,19 @@ class Marks:
         if closing and self._goes_on_behind(at, closing, gap, known):
             return 0
         return self._cut_unless_enclosed(at, end, closing, gap)
+
+    def _behind_face(self, at: int) -> int:
+        """Return the place after emoji or an emoticon that comments on what was said, else 0."""
+        reader = self._reader
+        sign = reader.peek(at)
+        if sign > "\u2000":
+            return reader.skip_emoji(at) if is_emoji(sign) else 0
+        if sign not in (":", ";", "="):
+            return 0
+        end = at + 2 if reader.peek(at + 1) in ("-", "'") else at + 1
+        if reader.peek(end) not in (")", "(", "D", "P", "p"):
+            return 0
+        return 0 if reader.peek(end + 1).isalnum() else end + 1
 
     def _behind_aside(self, at: int, begin: int) -> int:
         """Return the place after a source or an aside that belongs to what it follows, "([a](b))", "(see below)"."""

@@ -3,7 +3,7 @@
 import re
 
 from streamflow.text.language_data import Language
-from streamflow.text.scripts import has_case, script_of
+from streamflow.text.scripts import VOWELS, has_case, script_of
 from streamflow.text.sentence_lines import numbered_at
 from streamflow.text.sentence_reader import AROUND, Reader, last_part
 
@@ -17,7 +17,6 @@ MARKS = ".!?" + STRONG + ELLIPSES
 
 _DOTTED = re.compile(r"(?:[^\W\d_]\.-?)+[^\W\d_]")
 _ROMAN = re.compile(r"[IVXLCDM]+")
-_VOWELS = frozenset("aeiouyáàâäãåæéèêëíìîïóòôöõøœúùûüýąęěůıаеёиоуыэюяіїєүұөәαεηιουωάέήίόύώ")
 #: After a mark these carry on with the sentence.
 CARRIES_ON = frozenset(",;:!?)]}/|=+&、，；：）】」』")
 _DASHES = "-–—"
@@ -57,7 +56,7 @@ class Rules:
                 return False
         elif sign in CARRIES_ON:
             return False
-        if self._item_starts(after, first, opening, sign):
+        if self._item_starts(at, after, first, opening, sign):
             return True
         if opening.startswith("([") or (sign.islower() and opening.startswith("(") and has_case(reader.before(at))):
             return False  # a source or an aside belongs to what it follows
@@ -73,11 +72,11 @@ class Rules:
             return reader.word_at(first) in known.starters
         return self._closed_quote_ends(closing, first, sign, known)
 
-    def _item_starts(self, after: int, first: int, opening: str, sign: str) -> bool:
+    def _item_starts(self, at: int, after: int, first: int, opening: str, sign: str) -> bool:
         """A list starts or goes on here: "(b) ...", "a. ..."."""
         if "(" in opening or "（" in opening:
             return numbered_at(self._reader, after) is not None
-        if sign in ("a", "i") and not opening:
+        if sign in ("a", "i") and not opening and len(self._reader.word_before(at)) > 1:
             return not self._reader.peek(first + 1).isalpha() and numbered_at(self._reader, first) is not None
         return False
 
@@ -180,8 +179,11 @@ class Rules:
         self, behaviour: str, words: list[str], opening: str, first: int, sign: str, known: Language
     ) -> bool:
         reader = self._reader
-        if sign.islower() or behaviour == "title":
+        if sign.islower():
             return False
+        if behaviour == "title":
+            # Where letters have no case, one behind a number is no title but an era: "2020 م."
+            return len(words[-1]) == 1 and not has_case(words[-1]) and len(words) > 1 and is_number(words[-2])
         if behaviour == "inside":
             # One letter may be a variable: "does not contain v. If ..."
             one = len(words[-1].strip(AROUND)) == 1 and sign.isupper()
@@ -240,6 +242,8 @@ class Rules:
         reader = self._reader
         if sign.islower() or known.final_endings:
             return False
+        if word == "1" and len(words) > 1 and words[-2].endswith((":", "：")):
+            return False  # a list in the middle of a sentence: "two steps: 1. Open it."
         ordinals = known.ordinal_before or known.ordinal_after
         if not ordinals or not word.isdigit() or len(word) > 3:
             return True
@@ -266,7 +270,7 @@ class Rules:
     @staticmethod
     def _is_plain(word: str) -> bool:
         """A word that is long enough to be no unknown abbreviation, though a small letter follows."""
-        return word.islower() and word.isalpha() and (len(word) > 5 or (len(word) > 3 and word[-1] in _VOWELS))
+        return word.islower() and word.isalpha() and (len(word) > 5 or (len(word) > 3 and word[-1] in VOWELS))
 
     @staticmethod
     def _looks_cut_short(word: str) -> bool:
@@ -279,4 +283,4 @@ class Rules:
             or word[-1] == word[-2]
         ):
             return False
-        return not _VOWELS & set(word.lower())
+        return not VOWELS & set(word.lower())
