@@ -27,7 +27,7 @@ def default_id(index: int) -> str:
 class OpenBlock:
     """A block that is being written."""
 
-    __slots__ = ("attributes", "index", "kind", "made_id", "parts", "starts", "tool_id", "tool_name", "visible")
+    __slots__ = ("attributes", "index", "kind", "made_id", "parts", "tool_id", "tool_name", "visible")
 
     def __init__(self, index: int, kind: str, attributes: dict[str, Any], visible: bool) -> None:
         self.index = index
@@ -35,7 +35,6 @@ class OpenBlock:
         self.attributes = attributes
         self.visible = visible
         self.parts: list[str] = []
-        self.starts: list[int] = []  # the offsets of the parts, where they may be shown again
         self.tool_id: str | None = None
         self.tool_name: str | None = None
         self.made_id = False  # the id was not given in the text
@@ -182,8 +181,6 @@ class BlockWriter:
                 self._say(block, text[size:], place + size, depth)
                 return
         block.parts.append(text)
-        if self._on_unclosed == "show" and block is not self.current:
-            block.starts.append(start)
         part = "input" if block.kind == "tool_call" else None
         self.out.append(
             Chunk(block.index, block.kind, text, block.visible, depth, part, block.tool_id, block.tool_name, start)
@@ -205,12 +202,12 @@ class BlockWriter:
         is_call = block.kind == "tool_call"
         self._complete(block, error=CUT_CALL if is_call else None, raw=raw, incomplete=True)
         if self._on_unclosed == "show":
-            shown = [(raw or "", -1)] if is_call else list(zip(block.parts, block.starts, strict=True))
+            shown = raw if is_call else "".join(block.parts)
             if shown and not block.visible:
+                # Said a second time, so without an offset: each character of the raw text belongs to one chunk.
                 text = self._begin("text", {}, True)
-                for part, start in shown:
-                    text.parts.append(part)
-                    self.out.append(Chunk(text.index, "text", part, True, start=start))
+                text.parts.append(shown)
+                self.out.append(Chunk(text.index, "text", shown, True))
                 self._complete(text)
         elif self._on_unclosed == "error":
             what = f"the call of {block.tool_name!r}" if is_call else f"a block of kind {block.kind!r}"
@@ -275,6 +272,6 @@ class BlockWriter:
             self.next_index += 1
             self.out.append(BlockStart(block.index, block.kind, block.attributes))
             self._name_call(block, block.tool_name, self._make_id(block.index) if block.made_id else block.tool_id)
-            before, block.parts, block.starts = "".join(block.parts), [], []
+            before, block.parts = "".join(block.parts), []
             if block.kind == "tool_call":
                 self.add(block, before, -1)

@@ -220,12 +220,11 @@ def test_strings_are_counted_from_zero_and_what_has_no_offset_gets_none():
     assert starts(*mixed) == [("ab", -1), ("c", 7), ("d", 8), ("e", -1)]
 
 
-def test_what_is_shown_again_keeps_its_offsets():
+def test_what_is_shown_again_has_no_offset():
     out = sf.run(["a<think>b", "c"], xml_block_split(on_unclosed="show"), json_tool_split())
     assert [(event.text, event.start) for event in out if isinstance(event, Chunk) and event.visible] == [
         ("a", 0),
-        ("b", 8),
-        ("c", 9),
+        ("bc", -1),
     ]
 
 
