@@ -10,7 +10,7 @@ from reactivex import operators as ops
 from streamflow.events import Chunk, ToolCallsReady
 from streamflow.operators import sentence_segment, speakable, visible_filter
 from streamflow.operators.speaking import Synthesizer
-from streamflow.server import compat, flows
+from streamflow.server import chat_ui, compat, flows
 from streamflow.server.access import OWNER, SECURITY_HEADERS, Access, Authenticate
 from streamflow.server.keys import SERVICE
 from streamflow.server.limits import Limits
@@ -156,6 +156,10 @@ ROUTES: tuple[tuple[str, str, Handler, str], ...] = (
     ("POST", "/v1/chat/completions", compat.chat_completions, "chat_completions"),
     ("POST", "/v1/messages", compat.messages, "messages"),
     ("GET", "/v1/models", compat.models, "models"),
+    ("POST", "/api/chat", chat_ui.begin_chat, "begin_chat"),
+    ("GET", "/api/chat/{id}/stream", chat_ui.resume_chat, "resume_chat"),
+    ("DELETE", "/api/chat/{id}", chat_ui.stop_chat, "stop_chat"),
+    ("POST", "/agui", chat_ui.run_agent, "run_agent"),
     ("GET", "/healthz", healthz, "healthz"),
     ("GET", "/readyz", readyz, "readyz"),
     ("GET", "/metrics", metrics, "metrics"),

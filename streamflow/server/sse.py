@@ -76,6 +76,8 @@ class EventWriter:
         batch: list[bytes] = []
         size = 0
         for piece in pieces:
+            if not piece:
+                continue  # an event that this protocol has no words for
             batch.append(piece)
             size += len(piece)
             if size >= self._limits.batch_bytes:
