@@ -96,11 +96,14 @@ def _read(code: str) -> dict[str, Any]:
 
 @cache
 def language(code: str) -> Language:
-    """Return the data of a language, read once.
+    """Return the data of a language, read once; a region says nothing about sentences.
 
-    >>> language("de").name
-    'German'
+    >>> language("de").name, language("pt-BR").name
+    ('German', 'Portuguese')
     """
+    plain = code.replace("_", "-").partition("-")[0].lower()
+    if plain != code and plain in languages():
+        return language(plain)
     if code not in languages():
         raise UsageError(f"language={code!r}: allowed are 'auto', {', '.join(map(repr, languages()))}")
     data = {key: value for key, value in _read(code).items() if key != "extends"}

@@ -10,7 +10,7 @@ from streamflow.text.sentence_reader import AROUND, Reader, last_part
 #: The word space of Ethiopic; two of them are often typed for its full stop.
 WORD_SPACE = "፡"
 #: Marks that need no space after them.
-STRONG = "。．！？｡؟۔।॥။።፧፨։՜៕༎"
+STRONG = "。．！？｡؟۔।॥။።፧፨։៕༎"
 ELLIPSES = "…‥⋯"
 #: Marks that end a sentence in every language.
 MARKS = ".!?" + STRONG + ELLIPSES

@@ -77,6 +77,28 @@ def test_spans_of_spoken_text_lie_in_the_raw_text():
     assert places[-1] <= len(raw)
 
 
+MARKDOWN = (
+    "# Plan\n\nUse **bold.** Then `a.b` &amp; more! 🎉 See [the docs](https://a.b/c). \n\n1. One. Two.\n2. *Three*\n\n"
+    "| a. b | c |\n|---|---|\n| 1.5 | x! |\n\n```py\nprint('Hi. There.')\n```\n\n"
+    "It costs $5. Let $x = 1. Y$ be. <b>Done.</b> Bye."
+)
+
+
+def test_spoken_sentences_and_their_spans_are_the_same_at_every_cutting():
+    def spoken(pieces):
+        out = sf.run(pieces, speakable(), sentence_segment("en", min_chars=0))
+        return [(sentence.text, sentence.start, sentence.end) for sentence in out]
+
+    whole = spoken([MARKDOWN])
+    places = [place for _, start, end in whole for place in (start, end)]
+    assert places == sorted(places)
+    assert places[-1] <= len(MARKDOWN)
+    assert "".join(text for text, _, _ in whole) == "".join(piece.text for piece in sf.run([MARKDOWN], speakable()))
+    rng = random.Random(9)
+    for pieces in [single(MARKDOWN), *(at_random(MARKDOWN, rng) for _ in range(30))]:
+        assert spoken(pieces) == whole
+
+
 def test_ids_number_the_sentences_and_share_one_token_a_message():
     tokens = iter(["a", "b"])
     first = [Chunk(0, "text", "One. Two. Three.")]
