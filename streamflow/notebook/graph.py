@@ -1,15 +1,19 @@
 """Graph: which operators and branches a stream runs through, with what the probes among them saw."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from streamflow.errors import UsageError
 from streamflow.flow import Flow
 from streamflow.flow.graph import FlowGraph
 from streamflow.notebook.figure import Canvas, Drawing, clipped, duration
+from streamflow.notebook.live import live
 from streamflow.notebook.looks import COLOURS, colour_of
 from streamflow.notebook.measures import StageFigures, stage_figures
 from streamflow.probing import Probe
 from streamflow.stage import Operator
+
+if TYPE_CHECKING:
+    from streamflow.notebook.widget import LiveFigure
 
 _BOX, _HEIGHT, _GAP, _ROW, _TOP = 152, 66, 44, 86, 20
 
@@ -79,6 +83,12 @@ class Graph(Drawing):
             _arrow(canvas, start - _GAP, middle + _HEIGHT / 2, start, y + _HEIGHT / 2)
             _row(canvas, path.nodes, start, y)
         return canvas.svg("graph: " + str(self))
+
+    def live(self, *, speed: float = 1.0) -> "LiveFigure":
+        """The graph of a probe as a widget that is drawn anew while the stream runs."""
+        if not isinstance(self._source, Probe):
+            raise UsageError("only the graph of a probe can be live: Graph(sf.probe(...)).live()")
+        return live(Graph, self._source, speed)
 
     def mermaid(self) -> str:
         """The graph as mermaid text."""

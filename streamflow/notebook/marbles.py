@@ -1,14 +1,18 @@
 """Marbles: what went into each stage and what came out, on one axis."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from streamflow.errors import UsageError
 from streamflow.notebook.figure import Canvas, Drawing, clipped, duration
 from streamflow.notebook.held import Held
 from streamflow.notebook.lanes import Axis, Lane, Mark, axis_of, lanes_of
+from streamflow.notebook.live import live
 from streamflow.notebook.looks import COLOURS, colour_of, told
 from streamflow.probing import Probe
+
+if TYPE_CHECKING:
+    from streamflow.notebook.widget import LiveFigure
 
 AXES = ("auto", "time", "order")
 
@@ -60,6 +64,13 @@ class Marbles(Drawing):
             drawing.lane(lane, _TOP + _LANE * number)
         drawing.legend([*kinds, *(["held"] if held else [])], _TOP + _LANE * len(lanes) + 40)
         return canvas.svg("marbles of " + ", ".join(lane.name for lane in lanes[1:]))
+
+    def live(self, *, speed: float = 1.0) -> "LiveFigure":
+        """The same figure as a widget that is drawn anew while the stream runs; needs ``streamflow-rx[notebook]``.
+
+        A probe that has not run is subscribed to now; one that has runs again, from what it saw.
+        """
+        return live(lambda watched: Marbles(watched, axis=self._axis, width=self._width), self.probe, speed)
 
 
 class _Group(NamedTuple):
