@@ -5,10 +5,9 @@ start of a call waits until what it must say (the path) is known. What the end o
 so is a call whose arguments are not whole: nothing that reads segments can take half a call for a whole one.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any
-
-import orjson
 
 from streamflow.events import TERMINAL, BlockComplete, BlockStart, Chunk, Retrying, StreamCompleted
 from streamflow.text.json_fields import JsonFields
@@ -194,8 +193,13 @@ class _Body:
         value = arguments.get(self.syntax.body)
         if whole and value is not None and not self.came:
             self.came = True
-            return rest + (value if isinstance(value, str) else orjson.dumps(value).decode())
+            return rest + (value if isinstance(value, str) else _json(value))
         return rest
+
+
+def _json(value: Any) -> str:
+    # Not orjson: it refuses integers beyond 64 bits.
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 class SegmentView:

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from streamflow.errors import StreamTruncated
+from streamflow.errors import StreamflowError, StreamTruncated, UsageError
 from streamflow.events import Chunk, Stamped
 from streamflow.stage import Chain
 from streamflow.text.segment_events import SegmentContent
@@ -24,16 +24,25 @@ class Outcome(NamedTuple):
 
 
 def drive(operators: list[Any], items: list[Any], end: str = "complete") -> Outcome:
-    """Feed the items one by one; ``end`` is ``complete`` or ``error``."""
+    """Feed the items one by one; ``end`` is ``complete`` or ``error``. Only our own errors are an outcome."""
     chain = Chain([operator.make_stage() for operator in operators])
     steps: list[list[Any]] = []
     for item in items:
         steps.append(_plain(chain.feed(item)))
         if chain.error is not None:
-            return Outcome(steps, [], f"{type(chain.error).__name__}: {chain.error}")
-    rest = _plain(chain.finish() if end == "complete" else chain.abort(StreamTruncated("cut")))
-    fault = f"{type(chain.error).__name__}: {chain.error}" if end == "complete" and chain.error is not None else ""
-    return Outcome(steps, rest, fault)
+            return Outcome(steps, [], _fault(chain.error))
+    if end == "error":
+        return Outcome(steps, _plain(chain.abort(StreamTruncated("cut"))), "")
+    rest = _plain(chain.finish())
+    return Outcome(steps, rest, _fault(chain.error))
+
+
+def _fault(error: BaseException | None) -> str:
+    if error is None:
+        return ""
+    if not isinstance(error, StreamflowError) or isinstance(error, UsageError):
+        raise error
+    return f"{error.type}: {error}"
 
 
 def brief(value: Any) -> str:

@@ -118,6 +118,7 @@ def test_a_call_of_any_other_tool_shows_its_arguments_as_written():
             ("write_file", {"path": "/a"}, "a </arg> b\n", {}),
         ),
         ("write_file", '{"path": "/a", "content": {"x": [1]}}', ("write_file", {"path": "/a"}, '{"x":[1]}', {})),
+        ("run_bash", '{"command": 82559372160620356421}', ("run_bash", {}, "82559372160620356421", {})),
     ],
 )
 def test_bodies_of_calls_are_pure_at_every_cut(name, arguments, expected):
