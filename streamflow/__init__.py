@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from streamflow.sources.client import Client, connect
     from streamflow.sources.context import StreamContext
     from streamflow.sources.fallback import fallback
+    from streamflow.sources.media import fetch_media
     from streamflow.sources.replay import replay
     from streamflow.tools import Tool, ToolContext, ToolLoop, tool_loop
 
@@ -97,6 +98,7 @@ _LAZY = {
     "error": "streamflow.flow",
     "externalize_images": "streamflow.requests",
     "fallback": "streamflow.sources.fallback",
+    "fetch_media": "streamflow.sources.media",
     "history_of": "streamflow.requests",
     "load_recording": "streamflow.recordings",
     "message_of": "streamflow.requests",
@@ -192,6 +194,7 @@ __all__ = [
     "events",
     "externalize_images",
     "fallback",
+    "fetch_media",
     "from_json",
     "history_of",
     "lift",
