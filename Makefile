@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint bench fuzz clean
+.PHONY: help demo test lint bench fuzz docs clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 	  { echo "could not make $(VENV); on Debian: apt-get install python3-venv"; exit 1; }
 	@echo "installing streamflow and its tools into $(VENV) (only when pyproject.toml or constraints.txt changed)"
-	@$(PIP) --constraint constraints.txt --editable '.[test,bench]' || \
+	@$(PIP) --constraint constraints.txt --editable '.[test,bench,docs]' || \
 	  { echo "the installation failed: is the package index reachable?"; exit 1; }
 	@touch $@
 
@@ -24,7 +24,7 @@ demo: $(STAMP) ## show a recorded stream becoming text, thinking, tool calls, us
 	@$(BIN)/streamflow demo
 
 test: $(STAMP) ## lint, types, import contracts, all tests
-	@$(BIN)/ruff check streamflow tests bench
+	@$(BIN)/ruff check streamflow tests bench docs
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python -m pytest -q
@@ -38,5 +38,9 @@ fuzz: $(STAMP) ## the laws over every operator with many examples; make fuzz STR
 	@$(BIN)/python -m tests.laws --examples $(STREAMFLOW_FUZZ)
 	@STREAMFLOW_FUZZ=$(STREAMFLOW_FUZZ) $(BIN)/python -m pytest -q -m "not slow" tests/wire tests/text tests/laws/test_earliest_release.py
 
+docs: $(STAMP) ## build the site into site/; a warning or a dead link fails
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "wrote site/index.html"
+
 clean: ## remove the environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist site
