@@ -14,6 +14,7 @@ from streamflow.events import (
     GeneratedImage,
     Image,
     Response,
+    Retrying,
     ServerTool,
     Stamped,
     StreamCompleted,
@@ -118,6 +119,13 @@ class Fold:
     def _on_failed(self, event: StreamFailed) -> None:
         self._failed = event
 
+    def _on_retrying(self, event: Retrying) -> None:
+        if event.discard:
+            self._blocks = []
+            self._open = {}
+            self._citations = []
+            self._images = []
+
     def _on_stamped(self, event: Stamped) -> None:
         self.add(event.event)
 
@@ -163,6 +171,7 @@ _HANDLERS: dict[type, Callable[[Fold, Any], None]] = {
     StreamCompleted: Fold._on_completed,
     StreamFailed: Fold._on_failed,
     Stamped: Fold._on_stamped,
+    Retrying: Fold._on_retrying,
 }
 
 

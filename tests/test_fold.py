@@ -90,3 +90,16 @@ def test_errors_compare_by_what_they_say():
 def test_an_error_never_prints_a_key(secret):
     error = sf.ProviderError(f"refused: {secret} was wrong")
     assert secret.split()[-1] not in str(error) + repr(error)
+
+
+def test_a_new_attempt_that_discards_begins_anew():
+    events = [
+        ev.StreamStart("a"),
+        ev.BlockStart(0, "text"),
+        ev.Chunk(0, "text", "first"),
+        ev.Retrying(2, 3, "503", discard=True),
+        ev.BlockStart(1, "text"),
+        ev.Chunk(1, "text", "second"),
+        ev.StreamCompleted("end_turn"),
+    ]
+    assert collect(events).text == "second"

@@ -103,7 +103,7 @@ class Reruns:
 
     def _again(self, speed: float, piece_size: int) -> Callable[..., Any]:
         # A probe of its own: the clock of the first may be one that stands still.
-        self.probe = probe(*self._original._operators)
+        self.probe = probe(*self._original.parts)
         recording = recut(self.recording, piece_size) if piece_size else self.recording
         return replay(recording, speed or math.inf).pipe(*self.probe.operators).subscribe
 

@@ -4,7 +4,7 @@ from typing import Any
 import msgspec
 
 from streamflow.errors import UsageError
-from streamflow.events import BlockComplete, BlockStart, Chunk, Notice, Response, Retrying, StreamCompleted
+from streamflow.events import BlockComplete, BlockStart, Chunk, Citation, Notice, Response, Retrying, StreamCompleted
 from streamflow.stage import Operator, lift
 from streamflow.text.fenced_calls import MAX_FENCE, FencedCall, FencedCalls
 from streamflow.text.pattern_matcher import MatchTable
@@ -14,6 +14,7 @@ from streamflow.text.rewriting import TextRewrite
 # The special tokens of DeepSeek's tokenizer are at most 30 characters long.
 _MARKERS = MatchTable(compile_patterns(["<｜[^｜]{1,100}｜>"]))
 
+_NUMBERED = (BlockStart, Chunk, BlockComplete, Citation)
 _HIDDEN = frozenset(("thinking", "tool_call", "tool_result"))
 
 
@@ -27,6 +28,7 @@ class MarkerFilter:
         self._text = TextRewrite(_MARKERS, "", self._watch if names else None)
         self._next_index = 0
         self._plain = False
+        self._made = 0  # blocks added in earlier turns
 
     def _watch(self, text: str, marker: bool) -> None:
         self._calls.feed(text, marker)
@@ -34,6 +36,9 @@ class MarkerFilter:
     def feed(self, item: Any) -> list[Any]:
         """Take one event or string."""
         kind = item.__class__
+        if self._made and kind in _NUMBERED:
+            # Blocks that were added to earlier turns move the numbers of later ones.
+            item = msgspec.structs.replace(item, index=item.index + self._made)
         if kind is StreamCompleted:
             return self._end(item)
         out = self._text.feed(item)
@@ -75,6 +80,7 @@ class MarkerFilter:
             if end.stop_reason == "end_turn" and any(event.__class__ is BlockComplete for event in made):
                 end = msgspec.structs.replace(end, stop_reason="tool_use")
             out += [event for item in made for event in self._text.feed(item)]
+            self._made += sum(event.__class__ is BlockStart for event in made)
         return [*out, *self._text.feed(end)]
 
     def _calls_found(self) -> list[Any]:

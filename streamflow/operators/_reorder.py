@@ -13,8 +13,10 @@ from streamflow.events import (
     StreamStart,
 )
 from streamflow.operators.timed import Clock, TimedOperator, lift_timed
+from streamflow.views import Field, PartialArguments
 
-_BLOCK_EVENTS = (BlockStart, Chunk, BlockComplete, Citation)  # their index is the block's, many share one
+# Their index is the block's, and many share one.
+_BLOCK_EVENTS = (BlockStart, Chunk, BlockComplete, Citation, Field, PartialArguments)
 _MESSAGE_ENDS = (StreamStart, StreamCompleted, StreamFailed)
 
 MAX_PENDING = 1024

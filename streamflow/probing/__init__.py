@@ -27,7 +27,8 @@ class Probe:
     """
 
     def __init__(self, operators: Sequence[Operator[Any, Any]], source: Observable[Any] | None, clock: Clock) -> None:
-        self._operators = operators
+        self.parts = tuple(operators)
+        """The operators of the chain, one by one."""
         self._clock = clock
         self.stages = [StageLog(operator.name) for operator in operators]
         name = " | ".join(operator.name for operator in operators)
@@ -35,9 +36,9 @@ class Probe:
         self._observable = None if source is None else source.pipe(*self.operators)
 
     def _make(self) -> Stage[Any, Any]:
-        stages = [operator.make_stage() for operator in self._operators]
+        stages = [operator.make_stage() for operator in self.parts]
         traces: list[tuple[Any, ...]] = []
-        self.stages = [StageLog(operator.name) for operator in self._operators]
+        self.stages = [StageLog(operator.name) for operator in self.parts]
         for place, log in enumerate(self.stages):
             log.watch(traces, place)
         return ProbedChain(stages, traces, self._clock)

@@ -8,10 +8,9 @@ from typing import Any
 
 from reactivex import Observable, abc
 from reactivex.disposable import CompositeDisposable, Disposable
-from reactivex.scheduler import TimeoutScheduler
-from reactivex.scheduler.eventloop import AsyncIOScheduler
 
 from streamflow.errors import StreamTruncated, UsageError
+from streamflow.operators.timed import clock_of, scheduler_for
 from streamflow.recordings import Recording, load_recording
 
 
@@ -31,7 +30,7 @@ class Replay(Observable[Any]):
     ) -> abc.DisposableBase:
         if math.isinf(self.speed):
             return self._at_once(observer)
-        return self._timed(observer, scheduler or _default_scheduler())
+        return self._timed(observer, scheduler_for(scheduler))
 
     def _at_once(self, observer: abc.ObserverBase[Any]) -> abc.DisposableBase:
         left = False
@@ -51,11 +50,12 @@ class Replay(Observable[Any]):
     def _timed(self, observer: abc.ObserverBase[Any], scheduler: abc.SchedulerBase) -> abc.DisposableBase:
         # One timer at a time, each set from the beginning: no drift, and nothing left to cancel one by one.
         pieces = self.recording.pieces
-        begin = scheduler.now
+        clock = clock_of(scheduler)
+        begin = clock()
         pending = CompositeDisposable()
 
         def wait(t: float, action: Callable[[], None]) -> None:
-            elapsed = (scheduler.now - begin).total_seconds()
+            elapsed = clock() - begin
 
             def run(*_: Any) -> None:
                 pending.clear()
@@ -105,13 +105,6 @@ def _end_error(recording: Recording) -> Exception | None:
     if recording.error is not None:
         return recording.error
     return StreamTruncated(f"the recording ends here: it was {recording.end}", provider=recording.provider or None)
-
-
-def _default_scheduler() -> abc.SchedulerBase:
-    try:
-        return AsyncIOScheduler(asyncio.get_running_loop())
-    except RuntimeError:
-        return TimeoutScheduler.singleton()
 
 
 def replay(source: str | os.PathLike[str] | Recording, speed: float = 1.0, *, provider: str = "") -> Replay:
