@@ -102,4 +102,4 @@ def test_a_new_attempt_that_discards_begins_anew():
         ev.Chunk(1, "text", "second"),
         ev.StreamCompleted("end_turn"),
     ]
-    assert collect(events).text == "second"
+    assert sf.collect(events).text == "second"
