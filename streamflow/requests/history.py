@@ -237,7 +237,8 @@ class History:
         if isinstance(event, StreamStart):
             self._provider = self._provider or event.provider or None
         elif isinstance(event, Image):
-            self._pictures.append((self._closed_blocks, event.image))
+            if not self._ended:  # afterwards it is a tool that draws, and the picture is in its result
+                self._pictures.append((self._closed_blocks, event.image))
         elif isinstance(event, BlockComplete):
             self._closed_blocks += 1
         elif isinstance(event, ToolCallsReady):

@@ -30,7 +30,7 @@ from streamflow.stage import Chain, Operator
 from streamflow.tools.plan import LoopPlan, given_results, refusal_of
 from streamflow.tools.registry import ToolContext
 from streamflow.tools.running import failed, run_call
-from streamflow.tools.turn import Places, Turn
+from streamflow.tools.turn import Places, Turn, image_events
 
 NOT_RUN = "This call was not run: the limit of rounds was reached."
 
@@ -324,6 +324,7 @@ class LoopRun:
 
     def _emit_result(self, result: ToolResultBlock) -> None:
         self._results.append(result)
+        self._ready.extend(image_events(result))
         index, self._places.index = self._places.index, self._places.index + 1
         text = result.text
         attributes: dict[str, Any] = {"tool_id": result.tool_id, "tool_name": result.tool_name}

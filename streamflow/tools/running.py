@@ -12,11 +12,13 @@ from pydantic import BaseModel
 
 from streamflow.errors import redact_secrets
 from streamflow.events import ToolCall
-from streamflow.requests.blocks import DocumentBlock, ImageBlock, TextBlock, ToolResultBlock
+from streamflow.requests.blocks import DocumentBlock, GeneratedImageBlock, ImageBlock, TextBlock, ToolResultBlock
+from streamflow.requests.draft import image_of
 from streamflow.requests.json_bytes import json_bytes
 from streamflow.tools.registry import InvalidArguments, Tool, ToolContext
 
 MAX_RESULT_BYTES = 1_000_000
+DRAWN = "drawn"  # where a result keeps the pictures that its tool made
 _BLOCKS = (TextBlock, ImageBlock, DocumentBlock)
 
 
@@ -44,9 +46,13 @@ def result_of(call: ToolCall, value: Any, max_bytes: int = MAX_RESULT_BYTES) -> 
     if isinstance(value, ToolResultBlock):
         return value.model_copy(update={"tool_id": call.id, "tool_name": call.name, "custom": call.kind == "custom"})
     content: Any = value
-    if isinstance(value, _BLOCKS):
-        content = [value]
-    elif not (isinstance(value, list) and value and all(isinstance(block, _BLOCKS) for block in value)):
+    drawn: list[GeneratedImageBlock] = []
+    parts = value if isinstance(value, list) else [value]
+    if parts and all(isinstance(part, (*_BLOCKS, GeneratedImageBlock)) for part in parts):
+        drawn = [part for part in parts if isinstance(part, GeneratedImageBlock)]
+        content = [image_of(part) if isinstance(part, GeneratedImageBlock) else part for part in parts]
+        content = [part for part in content if part is not None]
+    else:
         text = _written(value)
         if text is None:
             return failed(call, f"the tool returned {type(value).__name__}, which is neither text nor JSON")
@@ -54,7 +60,13 @@ def result_of(call: ToolCall, value: Any, max_bytes: int = MAX_RESULT_BYTES) -> 
     size = len(content) if isinstance(content, str) else sum(_size(block) for block in content)
     if size > max_bytes:
         return failed(call, f"the result has {size} bytes; at most {max_bytes} are passed on. Ask for less.")
-    return ToolResultBlock(tool_id=call.id, tool_name=call.name, content=content, custom=call.kind == "custom")
+    return ToolResultBlock(
+        tool_id=call.id,
+        tool_name=call.name,
+        content=content,
+        custom=call.kind == "custom",
+        opaque={DRAWN: drawn} if drawn else None,
+    )
 
 
 def _written(value: Any) -> str | None:

@@ -4,9 +4,23 @@ from typing import Any
 
 import msgspec
 
-from streamflow.events import BlockComplete, BlockStart, Chunk, Citation, ToolCall, ToolCallsReady, Usage
+from streamflow.events import (
+    BlockComplete,
+    BlockStart,
+    Chunk,
+    Citation,
+    GeneratedImage,
+    Image,
+    ImagePreview,
+    ImageStart,
+    ToolCall,
+    ToolCallsReady,
+    Usage,
+)
 from streamflow.fold import is_client_call
+from streamflow.requests.blocks import ToolResultBlock
 from streamflow.requests.history import call_id
+from streamflow.tools.running import DRAWN
 
 
 class Places:
@@ -98,6 +112,25 @@ class Turn:
         ]
         self.calls = [call for call in calls if call.id not in self._cut]
         return ToolCallsReady(calls)
+
+
+def image_events(result: ToolResultBlock) -> list[ImageStart | ImagePreview | Image]:
+    """What a tool drew, as the same events that a provider's own pictures have."""
+    drawn = result.opaque.get(DRAWN, ()) if isinstance(result.opaque, dict) else ()
+    events: list[ImageStart | ImagePreview | Image] = []
+    for picture in drawn:
+        image = GeneratedImage(
+            picture.media_type,
+            data=picture.data,
+            blob_id=picture.blob_id,
+            url=picture.url,
+            id=result.tool_id,
+            generation=picture.generation,
+        )
+        if not any(isinstance(event, ImageStart) for event in events):
+            events.append(ImageStart(str(picture.generation.get("prompt") or ""), result.tool_id))
+        events.append(ImagePreview(image) if picture.is_preview else Image(image))
+    return events
 
 
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
