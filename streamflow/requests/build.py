@@ -104,6 +104,8 @@ def build_request(
     draft = Draft(row, model, said, defined, stream, common, convert_unsigned_thinking_to_text)
     if mode == "prefill" or not row.messages:
         draft = _prefilled(draft, {name: options.pop(name) for name in OPTION_NAMES if name in options})
+    elif misplaced := sorted(OPTION_NAMES.intersection(options)):
+        raise UsageError(f"these options are for mode='prefill': {', '.join(misplaced)}.", provider=provider)
     body = _BODIES[row.dialect](draft)
     if stream and row.include_usage and include_usage:
         body["stream_options"] = {"include_usage": True}

@@ -100,6 +100,7 @@ def prefill(
     separator = style.separator if chosen.message_separator is None else chosen.message_separator
     assistant = chosen.assistant_name or _last_speaker(messages) or DEFAULT_NAMES["assistant"]
     spoken = named([message for message in messages if message.role not in INSTRUCTIONS], chosen.user_name, assistant)
+    spoken = [_by_name(message, assistant) for message in spoken]
     writer = _Log(row, chosen, suppression_of(chosen.suppression), eot, separator)
     writer.write(spoken, assistant)
     instructions = [message for message in messages if message.role in INSTRUCTIONS]
@@ -118,6 +119,13 @@ def prefill(
         # The operator stop_sequences takes over what the provider has no room for.
         speakers = speakers[: max(0, row.max_stops - len(needed))]
     return Prefilled([*instructions, *log], prompt, [*speakers, *needed], eot, last)
+
+
+def _by_name(message: Message, assistant: str) -> Message:
+    """In a log the name tells who speaks, whatever the role says."""
+    if message.role == "user" and message.participant == assistant and not message.tool_results:
+        return message.model_copy(update={"role": "assistant"})
+    return message
 
 
 def eot_token_of(row: Endpoint, given: str | None = None) -> str:

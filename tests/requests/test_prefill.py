@@ -238,3 +238,21 @@ def test_pictures_stand_in_a_turn_of_the_user() -> None:
 def test_a_provider_that_cannot_go_on_says_who_can(provider: str) -> None:
     with pytest.raises(sf.UsageError, match="anthropic"):
         body(provider, LOG)
+
+
+def test_in_a_log_the_name_tells_who_speaks() -> None:
+    log = [
+        {"participant": "Alice", "content": "Hello"},
+        {"participant": "Claude", "content": "Hi."},
+        {"participant": "Alice", "content": "How are you?"},
+    ]
+    assert log_of("gemini", log) == "Alice: Hello<|eot|>Claude: Hi.<|eot|>Alice: How are you?<|eot|>Claude:"
+    begun = [*log, {"participant": "Claude", "content": "I am"}]
+    assert log_of("gemini", begun).endswith("Claude: I am")
+    assert body("anthropic", log)["stop_sequences"] == ["\nAlice:"]
+
+
+@pytest.mark.parametrize("option", ["eot_token", "assistant_name", "suppress_empty_names", "stop_on_eot"])
+def test_options_of_the_log_have_no_place_in_the_messages_mode(option: str) -> None:
+    with pytest.raises(sf.UsageError, match=f"mode='prefill': {option}"):
+        sf.build_request("anthropic", ["hi"], model="m", **{option: "x"})
