@@ -17,7 +17,17 @@ from streamflow.errors import UsageError
 BEHAVIOURS = ("title", "number", "inside", "ending", "either")
 # A language that extends another takes over its words but not what tells the two apart.
 _OWN = frozenset(
-    {"common", "letters", "lowercase_after", "openers", "pronouns", "elisions", "extends", "abbreviations"}
+    {
+        "common",
+        "letters",
+        "lowercase_after",
+        "openers",
+        "pronouns",
+        "elisions",
+        "extends",
+        "abbreviations",
+        "plain_length",
+    }
 )
 
 
@@ -49,6 +59,7 @@ class Language(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     common: frozenset[str] = frozenset()
     letters: frozenset[str] = frozenset()
     vowelless: bool = True
+    plain_length: int = 6
 
     def behaviour(self, word: str) -> str:
         """Return what the abbreviation ``word`` (without its last period) does, "" for an ordinary word.

@@ -57,7 +57,12 @@ def _unsure(code: str) -> Language:
                 # Among Latin letters a small word with vowels is too often a word of another language.
                 lent[word[0].upper() + word[1:] if likely.script == "Latin" else word] = behaviour
     months = frozenset[str]().union(*(known.ordinal_after for known in neighbours))
-    return msgspec.structs.replace(likely, abbreviations=lent | likely.abbreviations, ordinal_after=months)
+    return msgspec.structs.replace(
+        likely,
+        abbreviations=lent | likely.abbreviations,
+        ordinal_after=months,
+        plain_length=max(likely.plain_length, 6),
+    )
 
 
 class LanguageGuess:

@@ -143,7 +143,7 @@ class Rules:
         if behaviour:
             return self._abbreviation_ends(behaviour, words, opening, first, sign, known)
         if sign.islower() and has_case(word[-1]) and not self._starts_small(opening, first):
-            return not closing and self._is_plain(word)
+            return not closing and self._is_plain(word, known)
         if known.vowelless and self._looks_cut_short(word):
             if sign.isdigit():
                 return False
@@ -240,8 +240,10 @@ class Rules:
 
     def _number_ends(self, words: list[str], word: str, first: int, sign: str, known: Language) -> bool:
         reader = self._reader
-        if sign.islower() or known.final_endings:
+        if known.final_endings:
             return False
+        if sign.islower():
+            return word.isdigit() and len(word) > 3
         if word == "1" and len(words) > 1 and words[-2].endswith((":", "：")):
             return False  # a list in the middle of a sentence: "two steps: 1. Open it."
         ordinals = known.ordinal_before or known.ordinal_after
@@ -268,9 +270,11 @@ class Rules:
         return reader.peek(end) != "."
 
     @staticmethod
-    def _is_plain(word: str) -> bool:
+    def _is_plain(word: str, known: Language) -> bool:
         """A word that is long enough to be no unknown abbreviation, though a small letter follows."""
-        return word.islower() and word.isalpha() and (len(word) > 5 or (len(word) > 3 and word[-1] in VOWELS))
+        if not word.isalpha() or word.isupper() or not VOWELS & set(word.lower()):
+            return False
+        return len(word) >= known.plain_length or (len(word) > 3 and word.islower() and word[-1] in VOWELS)
 
     @staticmethod
     def _looks_cut_short(word: str) -> bool:

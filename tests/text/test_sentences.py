@@ -8,7 +8,7 @@ import pytest
 
 from streamflow.errors import UsageError
 from streamflow.text.sentence_reader import REACH
-from streamflow.text.sentences import SentenceBatcher, SentenceCutter
+from streamflow.text.sentences import SentenceCutter
 from tests.support.cuts import at_random, single, two_way
 
 CASES = Path(__file__).parent / "sentence_cases"
@@ -233,16 +233,3 @@ def test_a_first_clause_needs_some_length():
 def test_wrong_options_are_told(options, named):
     with pytest.raises(UsageError, match=named):
         SentenceCutter(**options)
-
-
-def test_a_batch_is_longer_than_the_least_and_never_longer_than_the_most():
-    batcher = SentenceBatcher(min_chars=10, max_chars=20)
-    added = ["One. ", "Two. ", "Three four five six. ", "  ", "Seven eight nine. "]
-    batches = [batch for piece in added for batch in batcher.add(piece)] + batcher.flush()
-    assert "".join(batches) == "".join(added)
-    assert batches == ["One. ", "Two. ", "Three four five six. ", "  Seven eight nine. "]
-
-
-def test_a_negative_least_is_told():
-    with pytest.raises(UsageError, match="min_chars"):
-        SentenceBatcher(-1)
