@@ -3,16 +3,19 @@
 import asyncio
 import os
 import random as random_module
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import orjson
 
+from streamflow.blobs import BlobStore
+from streamflow.conversation import prefill_operators
 from streamflow.errors import UsageError
 from streamflow.events import Response
 from streamflow.operators import normalize_provider
-from streamflow.requests import build_request
+from streamflow.recordings import RecordingWriter
+from streamflow.requests import build_request, resolve_blobs
 from streamflow.requests.endpoints import Endpoint, endpoint
 from streamflow.requests.request import Request
 from streamflow.sources.clocks import Clock, Timeouts
@@ -46,6 +49,7 @@ class Client:
         base_url: str | None,
         defaults: dict[str, Any],
         signer: AwsSigner | None,
+        blob_store: BlobStore | None = None,
     ) -> None:
         self._row = row
         self._settings = settings
@@ -53,6 +57,7 @@ class Client:
         self._base_url = base_url
         self._defaults = defaults
         self._signer = signer
+        self._blob_store = blob_store
         self._runs: set[Run] = set()
         self._closed = False
 
@@ -66,12 +71,15 @@ class Client:
         tools: Sequence[Any] = (),
         stream: bool = True,
         context: StreamContext | None = None,
+        record: str | os.PathLike[str] | None = None,
         **options: Any,
     ) -> LiveStream:
         """A live stream of events: subscribe to it, or ``async for event in ...``. Nothing is sent before that.
 
         ``messages`` is a string, a list of messages, or a raw provider body (also as ``body=``); ``options`` go into
-        the request. ``stream=False`` asks for the whole answer at once and gives the same events.
+        the request. ``stream=False`` asks for the whole answer at once and gives the same events. ``record`` is a file
+        for the bytes of the answer and their times. ``mode="prefill"`` continues a log of participants; its
+        end-of-turn token and its tags are read out of the answer.
         """
         if self._closed:
             raise UsageError("this client is closed; make a new one with sf.connect(...)", provider=self._row.name)
@@ -87,14 +95,36 @@ class Client:
         decoding = {name: merged.pop(name) for name in _DECODING if name in merged}
         normalize_provider(self._row.name, **decoding)  # wrong options fail here, not when the answer comes
         decoding["whole"] = not stream
-        request = self._request(messages, body, model, mode, tools, stream, merged)
-        signer = self._signer
-        make_request = (lambda: request) if signer is None else (lambda: signer.sign(request))
+        store = self._blob_store
+        if store is not None and body is None:
+
+            def make_request() -> Request | Awaitable[Request]:
+                return self._with_blobs(store, messages, model, mode, tools, stream, merged)
+        else:
+            # Built at once: a wrong request fails here, not when somebody subscribes.
+            request = self._request(messages, body, model, mode, tools, stream, merged)
+
+            def make_request() -> Request | Awaitable[Request]:
+                return self._signed(request)
 
         def start(operators: Sequence[Operator[Any, Any]], context: StreamContext) -> Run:
-            return self._begin(make_request, operators, context, decoding)
+            return self._begin(make_request, operators, context, decoding, record)
 
-        return LiveStream(start, context)
+        return LiveStream(start, context, _reading(self._row.name, mode, tools, merged))
+
+    @property
+    def provider(self) -> str:
+        """The name of the provider."""
+        return self._row.name
+
+    def _signed(self, request: Request) -> Request:
+        return request if self._signer is None else self._signer.sign(request)
+
+    async def _with_blobs(self, store: BlobStore, messages: Any, *request: Any) -> Request:
+        """Pictures and documents are read when the request is sent, not while it waits."""
+        model, mode, tools, stream, options = request
+        resolved = await resolve_blobs(messages, store)
+        return self._signed(self._request(resolved, None, model, mode, tools, stream, options))
 
     async def collect(self, messages: Any = None, **options: Any) -> Response:
         """The whole response; takes what `stream` takes. A failure is raised, with ``.partial``."""
@@ -134,14 +164,19 @@ class Client:
 
     def _begin(
         self,
-        make_request: Callable[[], Request],
+        make_request: Callable[[], Request | Awaitable[Request]],
         operators: Sequence[Operator[Any, Any]],
         context: StreamContext,
         decoding: dict[str, Any],
+        record: str | os.PathLike[str] | None,
     ) -> Run:
         if self._closed:
             raise UsageError("this client is closed; make a new one with sf.connect(...)", provider=self._row.name)
-        run = Run(self._settings, make_request, operators, context, decoding)
+        tape = None
+        if record is not None:
+            secret = self._settings.secret.reveal()
+            tape = RecordingWriter(record, provider=self._row.name, secrets=[secret] if secret else [])
+        run = Run(self._settings, make_request, operators, context, decoding, tape)
         self._runs.add(run)
         run.when_over(lambda: self._runs.discard(run))
         return run
@@ -167,6 +202,14 @@ class Client:
         return f"Client({self._row.name!r}, model={self._model!r}, base_url={place!r})"
 
 
+def _reading(provider: str, mode: str, tools: Sequence[Any], options: Mapping[str, Any]) -> list[Operator[Any, Any]]:
+    """What an answer goes through before anybody sees it: nothing, but for a log that the model continues."""
+    if mode != "prefill":
+        return []
+    chosen = {name: options[name] for name in ("eot_token", "open_thinking") if name in options}
+    return prefill_operators(provider, tools=list(tools) or None, **chosen)
+
+
 def connect(
     provider: str,
     *,
@@ -186,13 +229,15 @@ def connect(
     clock: Clock | None = None,
     random: Callable[[], float] | None = None,
     environ: Mapping[str, str] | None = None,
+    blob_store: BlobStore | None = None,
     **defaults: Any,
 ) -> Client:
     """A client for a provider: ``async with sf.connect("anthropic", model="...") as llm: ...``.
 
     The key comes from ``api_key`` or from the vendor's usual environment variable. ``base_url`` means what it means in
     the vendor's own SDK. Further keywords (``temperature=``, ``headers=``, ``region=`` ...) are defaults for every
-    request. ``clock`` and ``random`` replace time and chance in tests.
+    request. ``blob_store`` holds the media that messages name by blob id; they are loaded when a request is sent.
+    ``clock`` and ``random`` replace time and chance in tests.
 
     >>> connect("openai", model="gpt-x", environ={})
     Traceback (most recent call last):
@@ -236,4 +281,5 @@ def connect(
         base_url=find_base_url(row, base_url, found),
         defaults=places,
         signer=AwsSigner(region) if signs else None,
+        blob_store=blob_store,
     )

@@ -8,7 +8,7 @@ somebody else waits for it; the body is read by whoever asks.
 import asyncio
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from logging import DEBUG
 from typing import Any
 
@@ -16,6 +16,7 @@ import msgspec
 
 from streamflow.errors import StreamflowError, UsageError
 from streamflow.events import Response, Retrying
+from streamflow.recordings import RecordingWriter
 from streamflow.requests.request import Request
 from streamflow.sources.answer import Answer
 from streamflow.sources.clocks import Clock, LoopClock, Timeouts, Watch, sleep
@@ -63,16 +64,18 @@ class Run:
     def __init__(
         self,
         settings: Settings,
-        make_request: Callable[[], Request],
+        make_request: Callable[[], Request | Awaitable[Request]],
         operators: Sequence[Operator[Any, Any]],
         context: StreamContext,
         options: Mapping[str, Any],
+        tape: RecordingWriter | None = None,
     ) -> None:
         self._settings = settings
         self._make_request = make_request
         self._operators = operators
         self._context = context
         self._options = options
+        self._tape = tape
         self._loop = asyncio.get_running_loop()
         clock = settings.clock or LoopClock(self._loop)
         self._clock = clock
@@ -138,6 +141,8 @@ class Run:
                 elif not data:
                     return answer.finish()
                 elif reply.is_plain:
+                    if self._tape is not None:
+                        self._tape.write(watch.elapsed_s, data)
                     return answer.feed(data)
                 else:
                     self._pieces = reply.inflate(data)
@@ -196,7 +201,8 @@ class Run:
         if self._delay_s:
             await sleep(self._clock, self._delay_s)
         self.stats.attempts += 1
-        request = self._make_request()
+        made = self._make_request()
+        request = made if isinstance(made, Request) else await made
         self._watch.attempt()
         LOGGER.debug("%s: request %d, %d bytes", self._settings.provider, self.stats.attempts, len(request.body))
         reply = await self._settings.http.send(request)
@@ -217,6 +223,8 @@ class Run:
             # A compressed read can be a thousand times larger than it looks: others have their turn in between.
             await asyncio.sleep(0)
         self._first_piece = False
+        if self._tape is not None:
+            self._tape.write(self._watch.elapsed_s, piece)
         return answer.feed(piece)
 
     def _break(self, error: StreamflowError) -> None:
@@ -341,6 +349,9 @@ class Run:
         self.error = error
         self.stats.total_s = self._watch.elapsed_s
         self._count()
+        if self._tape is not None:
+            how = "error" if error is not None else "completed" if self._answer.ended else "cancelled"
+            self._tape.end(how, self.stats.total_s, error)
         self._watch.stop()
         if self._poll is not None:
             self._poll.cancel()
