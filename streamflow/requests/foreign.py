@@ -131,8 +131,19 @@ def _file(block: Mapping[str, Any]) -> DocumentBlock:
     return DocumentBlock(source=media_source(address, "application/pdf"), title=file.get("filename"))
 
 
+def _extras(block: Mapping[str, Any], *known: str) -> Any:
+    """Fields beyond the known ones (cache marks, citations), kept for the interface that they belong to."""
+    rest = {name: value for name, value in block.items() if name not in known and name not in ("type", "opaque")}
+    return rest or block.get("opaque")
+
+
 def _tool_use(block: Mapping[str, Any]) -> ToolCallBlock:
-    return ToolCallBlock(id=block["id"], name=block["name"], input=arguments_value(block.get("input")))
+    return ToolCallBlock(
+        id=block["id"],
+        name=block["name"],
+        input=arguments_value(block.get("input")),
+        opaque=_extras(block, "id", "name", "input"),
+    )
 
 
 def _tool_result(block: Mapping[str, Any]) -> Any:
@@ -142,7 +153,10 @@ def _tool_result(block: Mapping[str, Any]) -> Any:
     if not isinstance(content, str):
         content = [read_block(part) for part in content]
     return ToolResultBlock(
-        tool_id=block["tool_use_id"], content=content, is_error=bool(block.get("is_error")), opaque=None
+        tool_id=block["tool_use_id"],
+        content=content,
+        is_error=bool(block.get("is_error")),
+        opaque=_extras(block, "tool_use_id", "content", "is_error"),
     )
 
 
@@ -156,15 +170,16 @@ def _redacted(block: Mapping[str, Any]) -> ThinkingBlock:
 
 
 def _plain_text(block: Mapping[str, Any]) -> Any:
-    known = TextBlock.model_fields.keys()
-    return TextBlock(**{name: value for name, value in block.items() if name in known and name != "type"})
+    return TextBlock(
+        text=block.get("text") or "", signature=block.get("signature"), opaque=_extras(block, "text", "signature")
+    )
 
 
 def _with_source(make: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Any]:
     def read(block: Mapping[str, Any]) -> Any:
         known = make.model_fields.keys()  # type: ignore[attr-defined]
-        fields = {name: value for name, value in block.items() if name in known and name not in ("type", "source")}
-        return make(source=_source(block), **fields)
+        fields = {name: value for name, value in block.items() if name in known and name not in ("type", "opaque")}
+        return make(**{**fields, "source": _source(block), "opaque": _extras(block, *known)})
 
     return read
 

@@ -414,3 +414,26 @@ def test_results_in_one_message_or_in_many_are_the_same() -> None:
     apart = [sf.Message.tool_result("a", "1"), sf.Message.tool_result("b", "2")]
     for provider in VALIDATORS:
         assert body(provider, ["q", called, together]) == body(provider, ["q", called, *apart])
+
+
+def test_marks_of_the_providers_own_come_through() -> None:
+    mark = {"cache_control": {"type": "ephemeral"}}
+    messages = [
+        {"role": "system", "content": [{"type": "text", "text": "Be brief.", **mark}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "Look.", **mark},
+                {"type": "image", "source": {"type": "url", "url": "https://e.org/a.png"}, **mark},
+            ],
+        },
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}, **mark}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "ok", **mark}]},
+    ]
+    built = body("anthropic", messages)
+    VALIDATORS["anthropic"](built)
+    assert built["system"] == [{"type": "text", "text": "Be brief.", **mark}]
+    marks = [block["cache_control"] for turn in built["messages"] for block in turn["content"]]
+    assert marks == [mark["cache_control"]] * 4
+    assert "cache_control" not in str(body("openai", messages))
+    assert "cache_control" not in str(body("gemini", messages))
