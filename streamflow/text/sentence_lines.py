@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 from streamflow.text.language_data import Language
+from streamflow.text.scripts import has_case
 from streamflow.text.sentence_reader import NEWLINES, OPENING, Reader
 
 BULLETS = "•⁃‣◦▪●○■□➢➤✓✔·"
@@ -67,7 +68,7 @@ def numbered_at(reader: Reader, at: int) -> Marker | None:
     while (sign := reader.peek(end)) and sign.isalnum() and end - begin < 4:
         end += 1
     value = reader.text[begin:end]
-    if not value or not ((value.isdecimal() and len(value) < 4) or len(value) == 1 or _is_roman(value)):
+    if not value or not ((value.isdecimal() and len(value) < 4) or _is_list_letter(value) or _is_roman(value)):
         return None
     close = end
     while (sign := reader.peek(close)) and sign in _ENDS and close - end < 2:
@@ -76,9 +77,15 @@ def numbered_at(reader: Reader, at: int) -> Marker | None:
     if not style or (begin > at and style[0] not in ")）"):
         return None
     after = reader.peek(close)
-    if after and not after.isspace() and not (style[-1] in "）、" or (style == ".)" and not after.isascii())):
-        return None
+    if after and not after.isspace():
+        wide = style[-1] in "）、．" or style == ".)"
+        if not wide or after.isdigit() or (style == ".)" and after.isascii()):
+            return None
     return Marker(("(" if begin > at else "") + style, value, close)
+
+
+def _is_list_letter(word: str) -> bool:
+    return len(word) == 1 and (has_case(word) or word in "가나다라마바사")
 
 
 def _is_roman(word: str) -> bool:

@@ -5,7 +5,7 @@ import unicodedata
 from typing import NamedTuple
 
 from streamflow.text.language_data import Language
-from streamflow.text.scripts import has_case, is_emoji
+from streamflow.text.scripts import has_case, is_emoji, script_of
 from streamflow.text.sentence_lines import numbered_at, starts_block
 from streamflow.text.sentence_nesting import BRACKETS, CLOSING_QUOTES, QUOTES, Nesting
 from streamflow.text.sentence_reader import INVISIBLE, Reader, Waiting
@@ -21,6 +21,8 @@ _SPACED_DOTS = re.compile(r"\.(?:[ \u00a0]\.)*")
 _ASIDE = re.compile(r"\((?:[^()\n]++|\([^()\n]*+\))*+\)")
 # Signs that open a line of their own: list items, headings, rows, quotes, fences.
 _LINE_OPENERS = frozenset("-*+–—•#>|")
+# Scripts in which a sentence may follow without a space.
+_WITHOUT_SPACES = frozenset({"Han", "Kana", "Hangul", "Thai", "Khmer", "Myanmar", "Ethiopic"})
 _ZERO_WIDTH = "\u200b\ufeff"
 # How far behind a closed quotation its speaker is looked for in scripts without capitals.
 _SPEAKER = 5
@@ -119,6 +121,9 @@ class Marks:
     def _closing_signs(self, at: int) -> int:
         """Return the place after quotes, brackets and emphasis that close here; emphasis may also open what follows."""
         reader = self._reader
+        sign = reader.peek(at)
+        if sign in ('"', "'") and not self._nesting.awaits(sign) and reader.peek(at + 1).isalnum():
+            return at  # without spaces between sentences it opens the next one
         end = reader.skip(at, _CLOSING, 12)
         last = reader.text[end - 1]
         if end > at and last in "*_~`" and reader.peek(end).isalnum():
@@ -168,7 +173,7 @@ class Marks:
             return 0 if len(reader.word_before(at)) < 5 or known.behaviour(reader.word_before(at)) else place
         if run[-1] in "!?" and self._space_is_missing(at, place, following, known):
             return self._cut_unless_enclosed(at, end, closing, place)
-        plain = (before.isalpha() and not has_case(before)) or before in BRACKETS
+        plain = script_of(before) in _WITHOUT_SPACES or before in BRACKETS
         if not strong and not (caseless and plain and run[-1] not in ELLIPSES):
             return self._footnote(at, run, place, following, known) if following.isdigit() else 0
         if following in MARKS or following in ",;:、，；：）】」』)":

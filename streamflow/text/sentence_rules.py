@@ -2,7 +2,7 @@
 
 import re
 
-from streamflow.text.language_data import Language
+from streamflow.text.language_data import Language, language
 from streamflow.text.scripts import VOWELS, has_case, script_of
 from streamflow.text.sentence_lines import numbered_at
 from streamflow.text.sentence_reader import AROUND, Reader, last_part
@@ -20,6 +20,9 @@ _ROMAN = re.compile(r"[IVXLCDM]+")
 #: After a mark these carry on with the sentence.
 CARRIES_ON = frozenset(",;:!?)]}/|=+&、，；：）】」』")
 _DASHES = "-–—"
+_LATIN_END = re.compile(r"[A-Za-z][A-Za-z.]*$")
+# What Latin abbreviations do in the middle of another script.
+_LATIN = {"title": "title", "inside": "inside", "number": "number"}
 
 
 def is_number(word: str) -> bool:
@@ -163,17 +166,28 @@ class Rules:
             joined = known.behaviour(earlier + word)
             if joined:
                 return joined
-            if len(word) < 5 and word.islower() and known.behaviour(earlier[:-1]) == "title":
+            if len(word) < 5 and word.islower() and len(earlier) > 2 and known.behaviour(earlier[:-1]) == "title":
                 return "title"  # "Dr. med.", "Dr. rer. nat."
         part = last_part(word)
         found = known.behaviour(word) or (known.behaviour(part) if part != word else "")
+        if not found:
+            found = self._latin_behaviour(word, known)
         if found:
             return found
-        if len(word) == 1 or (len(word) < 4 and before.endswith(".") and len(before) < 5 and not has_case(word[0])):
+        if len(word) == 1:
             return "initial"
         if _DOTTED.fullmatch(word) or (len(word) == 2 and word[0] == word[1] and word.isupper()):
             return "either"
         return ""
+
+    @staticmethod
+    def _latin_behaviour(word: str, known: Language) -> str:
+        """Say what a Latin abbreviation does in another script: "他是Dr. Wang"."""
+        latin = _LATIN_END.search(word)
+        if latin is None:
+            return ""
+        leans = latin.start() > 0 and not has_case(word[latin.start() - 1])
+        return _LATIN.get(language("en").behaviour(latin[0]), "") if leans or known.script != "Latin" else ""
 
     def _abbreviation_ends(
         self, behaviour: str, words: list[str], opening: str, first: int, sign: str, known: Language
