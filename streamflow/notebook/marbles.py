@@ -65,6 +65,9 @@ class Marbles(Drawing):
         drawing.legend([*kinds, *(["held"] if held else [])], _TOP + _LANE * len(lanes) + 40)
         return canvas.svg("marbles of " + ", ".join(lane.name for lane in lanes[1:]))
 
+    def __repr__(self) -> str:
+        return f"Marbles({' -> '.join(['source', *(log.name for log in self.probe.stages)])})"
+
     def live(self, *, speed: float = 1.0) -> "LiveFigure":
         """The same figure as a widget that is drawn anew while the stream runs; needs ``streamflow-rx[notebook]``.
 

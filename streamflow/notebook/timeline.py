@@ -41,6 +41,15 @@ class Timeline(Drawing):
         """One row of times, in seconds, for each source; what never came is None."""
         return [{"name": signs.name, **{name: signs.times.get(name) for name in MILESTONES}} for signs in self._signs]
 
+    def __repr__(self) -> str:
+        names = [name for name in MILESTONES if any(name in signs.times for signs in self._signs)]
+        lines = [f"{'':<20}" + "".join(f"{name:>16}" for name in names)]
+        lines += [
+            f"{clipped(signs.name, 19):<20}" + "".join(f"{_time(signs, name):>16}" for name in names)
+            for signs in self._signs
+        ]
+        return "\n".join(lines)
+
     def svg(self) -> str:
         """The figure as SVG."""
         rows = len(self._signs)

@@ -78,6 +78,9 @@ class LiveFigure(anywidget.AnyWidget):
         self.reruns.stop()
         super().close()
 
+    def __repr__(self) -> str:
+        return f"LiveFigure({self.state})"
+
     def _repr_mimebundle_(self, **options: Any) -> Any:
         bundle = super()._repr_mimebundle_(**options)
         if bundle is None:
