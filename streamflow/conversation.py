@@ -16,6 +16,7 @@ from streamflow.requests.endpoints import endpoint
 from streamflow.requests.history import blocks_of
 from streamflow.requests.json_bytes import json_bytes
 from streamflow.requests.prefill import eot_token_of
+from streamflow.requests.tool_definitions import tool_definitions
 from streamflow.stage import Operator, lift
 
 
@@ -67,7 +68,8 @@ def prefill_operators(
     """
     token = eot_token_of(endpoint(provider), eot_token)
     starts_open = "thinking" if open_thinking else None
-    blocks = xml_block_split(tables=tables, starts_open=starts_open, tools=tools)
+    schemas = [tool.schema for tool in tool_definitions(tools) if tool.native is None]
+    blocks = xml_block_split(tables=tables, starts_open=starts_open, tools=schemas or None)
     if not token:
         return [blocks]
     return [stop_sequences([token]), lift(lambda: EndOfTurn(token), "end_of_turn"), blocks]

@@ -158,7 +158,7 @@ def _audio(draft: Draft, own: bool, block: AudioBlock) -> dict[str, Any]:
 def _tool_call(draft: Draft, own: bool, block: ToolCallBlock) -> dict[str, Any]:
     return {
         "type": "tool_use",
-        "id": block.id,
+        "id": draft.fitted_id(block.id),
         "name": block.name,
         "input": input_object(block),
         **_extras(block, own),
@@ -170,7 +170,8 @@ def _tool_result(draft: Draft, own: bool, block: ToolResultBlock) -> dict[str, A
     if not isinstance(content, str):
         content = [written for part in content if (written := write(draft, own, part)) is not None]
     failed = {"is_error": True} if block.is_error else {}
-    return {"type": "tool_result", "tool_use_id": block.tool_id, "content": content, **failed, **_extras(block, own)}
+    made = {"type": "tool_result", "tool_use_id": draft.fitted_id(block.tool_id), "content": content}
+    return {**made, **failed, **_extras(block, own)}
 
 
 def _thinking(draft: Draft, own: bool, block: ThinkingBlock) -> dict[str, Any] | None:

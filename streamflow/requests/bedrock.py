@@ -35,7 +35,6 @@ _OPTIONS = {
     "stop": "inferenceConfig.stopSequences",
     "top_k": "additionalModelRequestFields.top_k",
 }
-_NOT_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _NOT_NAME = re.compile(r"[^a-zA-Z0-9\s()\[\]-]+")
 _FORMATS = {"jpg": "jpeg", "mpeg": "mp3", "plain": "txt", "markdown": "md", "x-wav": "wav"}
 
@@ -143,24 +142,15 @@ def _generated(draft: Draft, own: bool, block: GeneratedImageBlock) -> dict[str,
     return None if picture is None else _image(draft, own, picture)
 
 
-def call_id(id: str) -> str:
-    """An id that the API takes: at most 64 letters, digits, hyphens and underscores.
-
-    >>> call_id("functions.f:0")
-    'functions_f_0'
-    """
-    return _NOT_ID.sub("_", id)[:64]
-
-
 def _tool_call(draft: Draft, own: bool, block: ToolCallBlock) -> dict[str, Any]:
-    return {"toolUse": {"toolUseId": call_id(block.id), "name": block.name, "input": input_object(block)}}
+    return {"toolUse": {"toolUseId": draft.fitted_id(block.id), "name": block.name, "input": input_object(block)}}
 
 
 def _tool_result(draft: Draft, own: bool, block: ToolResultBlock) -> dict[str, Any]:
     words = block.text
     content = [{"text": words}] if words or not block.media else []
     content += [written for part in block.media if (written := _write(draft, own, part)) is not None]
-    made: dict[str, Any] = {"toolUseId": call_id(block.tool_id), "content": content}
+    made: dict[str, Any] = {"toolUseId": draft.fitted_id(block.tool_id), "content": content}
     if block.is_error:
         made["status"] = "error"
     return {"toolResult": made}

@@ -43,6 +43,8 @@ def _turns(draft: Draft, message: Message) -> list[dict[str, Any]]:
     if message.role == "assistant":
         return _assistant(draft, message)
     turns = [_result(result) for result in message.tool_results]
+    if media := [_part(draft, block) for result in message.tool_results for block in result.media]:
+        turns.append({"role": "user", "content": media})  # results hold only text
     rest = [block for block in message.content if not isinstance(block, ToolResultBlock)]
     role = "system" if message.role == "developer" else message.role
     if len(rest) == 1 and isinstance(rest[0], TextBlock):
@@ -68,9 +70,9 @@ def _assistant(draft: Draft, message: Message) -> list[dict[str, Any]]:
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": input_json(call)}}
             for call in message.tool_calls
         ]
-        if plan := message.thinking or message.text:
+        if plan := message.thinking:
             made["tool_plan"] = plan
-    elif message.text:
+    if message.text:
         made["content"] = message.text
     return [made] if len(made) > 1 else []
 

@@ -1,6 +1,8 @@
 """What every dialect builds a body from, and the small tools that they share."""
 
+import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -59,6 +61,12 @@ class Draft(msgspec.Struct, frozen=True):
             return True
         maker = ENDPOINTS.get(message.provider)
         return maker is not None and _family(maker) == _family(self.row)
+
+    def fitted_id(self, id: str) -> str:
+        """The id of a call in a form that this endpoint takes; a foreign one that does not fit gets one that does."""
+        if re.fullmatch(self.row.call_ids, id):
+            return id
+        return hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:9]
 
     def call_names(self) -> dict[str, ToolCallBlock]:
         """The calls of the conversation by id, for dialects whose results name their tool."""

@@ -51,6 +51,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     max_stops: int | None = None  # how many stop sequences are taken
     names: bool = False  # messages may carry the name of a participant
     reasoning: str | None = None  # the field in which thoughts go back, where they do
+    call_ids: str = r".+"  # the form that the ids of calls must have
+    filler: str | None = None  # said by the assistant between results and a user, where nobody else may follow them
     signed_thinking: bool = False  # thoughts are taken back only with the signature that came with them
     continue_message: dict[str, Any] = {}  # what marks a last message as the beginning of the answer
     continue_body: dict[str, Any] = {}
@@ -82,7 +84,13 @@ def _openai(name: str, dialect: str, path: str, **more: object) -> Endpoint:
     return _chat(name, "https://api.openai.com/v1", "OPENAI", path, dialect=dialect, **more)
 
 
-_OPENAI: dict[str, object] = {"max_tokens": "max_completion_tokens", "max_stops": 4, "names": True}
+_OPENAI: dict[str, object] = {
+    "max_tokens": "max_completion_tokens",
+    "max_stops": 4,
+    "names": True,
+    "call_ids": r".{1,40}",
+}
+_CLAUDE_IDS = r"[a-zA-Z0-9_-]{1,64}"
 # vLLM's server begins a new message unless it is told to go on with the last one.
 _CONTINUES = {"continue_final_message": True, "add_generation_prompt": False}
 _GOOGLE = "https://generativelanguage.googleapis.com"
@@ -132,6 +140,7 @@ ENDPOINTS: dict[str, Endpoint] = {
             base_url_env=("ANTHROPIC_BASE_URL",),
             auth="x-api-key",
             headers={"anthropic-version": ANTHROPIC_VERSION},
+            call_ids=_CLAUDE_IDS,
             signed_thinking=True,
             prefill=True,
         ),
@@ -180,6 +189,7 @@ ENDPOINTS: dict[str, Endpoint] = {
             key_env=("AWS_BEARER_TOKEN_BEDROCK",),
             base_url_env=("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL"),
             auth="aws",
+            call_ids=_CLAUDE_IDS,
             signed_thinking=True,
             stream_type="application/vnd.amazon.eventstream",
             key_required=False,
@@ -195,6 +205,8 @@ ENDPOINTS: dict[str, Endpoint] = {
             prefill=True,
             include_usage=False,
             reasoning="parts",
+            call_ids=r"[a-zA-Z0-9]{9}",
+            filler="Understood.",
             continue_message={"prefix": True},
         ),
         _chat("xai", "https://api.x.ai/v1", "XAI", names=True),

@@ -36,7 +36,7 @@ def body(draft: Draft) -> dict[str, Any]:
 
 
 def _turns(draft: Draft, names: dict[str, str], message: Message) -> list[dict[str, Any]]:
-    turns = [_result(names, result) for result in message.tool_results]
+    turns = [_result(draft, names, result) for result in message.tool_results]
     if len(turns) == len(message.content) and turns:
         return turns
     role = "system" if message.role == "developer" else message.role
@@ -65,8 +65,10 @@ def _picture(draft: Draft, block: Any) -> str | None:
     return source.data
 
 
-def _result(names: dict[str, str], block: ToolResultBlock) -> dict[str, Any]:
+def _result(draft: Draft, names: dict[str, str], block: ToolResultBlock) -> dict[str, Any]:
     text = f"Error: {block.text}" if block.is_error and not block.text.lower().startswith("error") else block.text
-    made = {"role": "tool", "content": text}
+    made: dict[str, Any] = {"role": "tool", "content": text}
+    if pictures := [data for part in block.media if (data := _picture(draft, part)) is not None]:
+        made["images"] = pictures
     name = block.tool_name or names.get(block.tool_id)
     return {**made, "tool_name": name} if name else made

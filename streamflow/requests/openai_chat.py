@@ -78,7 +78,19 @@ def messages(draft: Draft) -> list[dict[str, Any]]:
             pictures += more
     if pictures:
         written.append({"role": "user", "content": pictures})
-    return written
+    return _with_fillers(written, draft.row.filler)
+
+
+def _with_fillers(written: list[dict[str, Any]], filler: str | None) -> list[dict[str, Any]]:
+    """Some vendors want an answer of the assistant between results and the next words of the user."""
+    if filler is None:
+        return written
+    out: list[dict[str, Any]] = []
+    for turn in written:
+        if turn["role"] == "user" and out and out[-1]["role"] == "tool":
+            out.append({"role": "assistant", "content": filler})
+        out.append(turn)
+    return out
 
 
 _Turns = list[tuple[dict[str, Any] | None, list[dict[str, Any]]]]
@@ -167,7 +179,7 @@ def _assistant(draft: Draft, message: Message, last: bool) -> _Turns:
     if words:
         made["content"] = words.rstrip() if last else words
     _add_thoughts(draft, message, made)
-    if calls := [_call(call) for call in message.tool_calls]:
+    if calls := [_call(draft, call) for call in message.tool_calls]:
         made["tool_calls"] = calls
     elif not made["content"]:
         made["content"] = ""
@@ -178,10 +190,11 @@ def _assistant(draft: Draft, message: Message, last: bool) -> _Turns:
     return [(made if said else None, [picture for picture in pictures if picture is not None])]
 
 
-def _call(call: ToolCallBlock) -> dict[str, Any]:
+def _call(draft: Draft, call: ToolCallBlock) -> dict[str, Any]:
+    id = draft.fitted_id(call.id)
     if call.custom:
-        return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": str(call.input)}}
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": input_json(call)}}
+        return {"id": id, "type": "custom", "custom": {"name": call.name, "input": str(call.input)}}
+    return {"id": id, "type": "function", "function": {"name": call.name, "arguments": input_json(call)}}
 
 
 def _add_thoughts(draft: Draft, message: Message, made: dict[str, Any]) -> None:
@@ -231,7 +244,7 @@ def _result(draft: Draft, result: ToolResultBlock) -> tuple[dict[str, Any], list
     text = result.text or ("" if not media else "The content follows in the next message.")
     if result.is_error and not text.lower().startswith("error"):
         text = f"Error: {text}"
-    return {"role": "tool", "tool_call_id": result.tool_id, "content": text}, media
+    return {"role": "tool", "tool_call_id": draft.fitted_id(result.tool_id), "content": text}, media
 
 
 _ROLES: dict[str, Callable[[Draft, Message, bool], _Turns]] = {

@@ -1,5 +1,6 @@
 """One conversation with everything in it, in the words of each provider."""
 
+import re
 from typing import Any
 
 import pytest
@@ -198,7 +199,7 @@ def test_cohere_and_ollama() -> None:
     built = body("ollama", history)
     assert built["messages"][1]["thinking"] == "Look it up."
     assert built["messages"][1]["tool_calls"][0] == {"function": {"name": "Weather", "arguments": {"city": "Rome"}}}
-    assert built["messages"][2] == {"role": "tool", "content": "sunny", "tool_name": "Weather"}
+    assert built["messages"][2] == {"role": "tool", "content": "sunny", "tool_name": "Weather", "images": ["aGk="]}
 
 
 @pytest.mark.parametrize(
@@ -437,3 +438,39 @@ def test_marks_of_the_providers_own_come_through() -> None:
     assert marks == [mark["cache_control"]] * 4
     assert "cache_control" not in str(body("openai", messages))
     assert "cache_control" not in str(body("gemini", messages))
+
+
+@pytest.mark.parametrize(
+    ("provider", "form"),
+    [
+        ("mistral", r"[a-zA-Z0-9]{9}"),
+        ("anthropic", r"[a-zA-Z0-9_-]{1,64}"),
+        ("bedrock", r"[a-zA-Z0-9_-]{1,64}"),
+        ("openai", r".{1,40}"),
+    ],
+)
+@pytest.mark.parametrize("id", ["functions.f:0", "call_" + "x" * 80, "D681PevKs", "é"])
+def test_foreign_ids_of_calls_are_made_to_fit(provider: str, form: str, id: str) -> None:
+    called = sf.Message.assistant([ToolCallBlock(id=id, name="f")])
+    text = str(body(provider, ["q", called, sf.Message.tool_result(id, "ok")]))
+    ids = re.findall(r"'(?:id|tool_call_id|tool_use_id|toolUseId)': '([^']*)'", text)
+    assert len(ids) == 2
+    assert len(set(ids)) == 1
+    assert re.fullmatch(form, ids[0])
+    if re.fullmatch(form, id):
+        assert ids[0] == id
+
+
+def test_mistral_wants_an_answer_between_results_and_the_user() -> None:
+    called = sf.Message.assistant([ToolCallBlock(id="D681PevKs", name="f")])
+    built = body("mistral", ["q", called, sf.Message.tool_result("D681PevKs", "ok"), "next"])
+    assert [message["role"] for message in built["messages"]] == ["user", "assistant", "tool", "assistant", "user"]
+    assert len(body("mistral", ["q", called, sf.Message.tool_result("D681PevKs", "ok")])["messages"]) == 3
+
+
+def test_nothing_of_a_turn_with_calls_is_lost_at_cohere_and_ollama() -> None:
+    built = body("cohere", conversation("cohere"))["messages"]
+    assert built[2]["content"] == "I will look."
+    assert built[2]["tool_plan"] == "Look it up."
+    assert built[5]["content"] == [{"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}]
+    assert body("ollama", conversation("ollama"))["messages"][3]["images"] == ["aGk="]
