@@ -58,6 +58,11 @@ class MemoryJournal:
         """The number of the next event."""
         return self._first + len(self._kept)
 
+    @property
+    def first_seq(self) -> int:
+        """The number of the oldest event that is kept."""
+        return self._first
+
     def append(self, event: Any) -> Stamped:
         """Number and keep one event."""
         now = self._clock()
