@@ -146,6 +146,8 @@ class BlockSplit:
                 return [Chunk(block.index, "text", text, True, 0, None, None, None, chunk.start)]
         elif chunk.index != self._source:
             self._begin_source(chunk.index, {})
+        if text and not self._begun:
+            self._begin_text()  # before the offset is noted: what was open already has none
         if chunk.start != self._expected:
             writer.locate(self._position, chunk.start)
             self._expected = chunk.start

@@ -528,3 +528,10 @@ def test_wrong_options_are_named():
         xml_block_split(prefix=3)
     with pytest.raises(UsageError, match=r"Tag\.role='x': choose one of block"):
         sf.Tag("x", role="x")
+
+
+def test_a_thought_that_is_open_from_the_start_has_the_offsets_of_its_text():
+    """The text before it was taken out by an operator above: its first offset is not 0."""
+    events = [StreamStart("m"), BlockStart(1, "text"), Chunk(1, "text", "hm</think>yes", start=21)]
+    out = sf.run(events, xml_block_split(starts_open="think"))
+    assert [(chunk.text, chunk.start) for chunk in out if isinstance(chunk, Chunk)] == [("hm", 21), ("yes", 31)]
