@@ -13,7 +13,9 @@ _SECRET = re.compile(
     r"""(?ix)
     (\b(?:authorization|x-api-key|api[-_]?key|x-goog-api-key)["']?\s*[:=]\s*["']?(?:bearer\s+)?)[^\s"',;&]+
     | \b(bearer\s+)[\w.~+/=-]{8,}
-    | \b(?:sk|pk|rk|gsk|xai|hf|r8|AIza)[-_][\w-]{12,}
+    | ([?&]key=)[^\s"',;&]+
+    | \b(?:sk|pk|rk|gsk|xai|hf|r8)[-_][\w-]{12,}
+    | \b(?-i:AIza[\w-]{20,} | (?:AKIA|ASIA)[0-9A-Z]{16}\b)
     """
 )
 
@@ -24,7 +26,7 @@ def redact_secrets(text: str) -> str:
     >>> redact_secrets("Authorization: Bearer abcdefghijk")
     'Authorization: Bearer [redacted]'
     """
-    return _SECRET.sub(lambda match: (match[1] or match[2] or "") + "[redacted]", text)
+    return _SECRET.sub(lambda match: (match[1] or match[2] or match[3] or "") + "[redacted]", text)
 
 
 def secret_spans(text: str) -> list[tuple[int, int]]:
@@ -34,7 +36,9 @@ def secret_spans(text: str) -> list[tuple[int, int]]:
     [(22, 33)]
     """
     # The group that announces the key, if there is one, ends where the key begins.
-    return [(max(match.end(1), match.end(2), match.start()), match.end()) for match in _SECRET.finditer(text)]
+    return [
+        (max(match.end(1), match.end(2), match.end(3), match.start()), match.end()) for match in _SECRET.finditer(text)
+    ]
 
 
 class StreamflowError(Exception):

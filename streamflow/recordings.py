@@ -125,7 +125,8 @@ class RecordingWriter:
         headers: Mapping[str, str] | None = None,
         secrets: Iterable[str] = (),
     ) -> None:
-        self._secrets = [secret for secret in secrets if secret]
+        self._secrets = [secret.encode() for secret in secrets if secret]
+        self._waiting: list[tuple[float, bytes]] = []  # pieces that may end inside a secret
         try:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
         except OSError as error:
@@ -135,8 +136,11 @@ class RecordingWriter:
     def write(self, t: float, item: Any) -> None:
         """One piece or event."""
         if isinstance(item, bytes | bytearray | memoryview):
-            self._line({"t": t, **_piece_fields(self._masked(bytes(item)))})
-        elif isinstance(item, str):
+            self._waiting.append((t, bytes(item)))
+            self._release()
+            return
+        self._release(last=True)
+        if isinstance(item, str):
             self._line({"t": t, "string": item})
         else:
             self._line({"t": t, "event": orjson.Fragment(to_json(item))})
@@ -145,6 +149,7 @@ class RecordingWriter:
         """How it ended; nothing is written after this."""
         if self._file < 0:
             return
+        self._release(last=True)
         if how == "error":
             info = error.info() if isinstance(error, StreamflowError) else _foreign_error(error)
             self._line({"t": t, "error": orjson.Fragment(to_json(info))})
@@ -153,10 +158,24 @@ class RecordingWriter:
         os.close(self._file)
         self._file = -1
 
+    def _release(self, last: bool = False) -> None:
+        """Write the pieces that are waiting, but for those in which a secret may have begun."""
+        data = self._masked(b"".join(piece for _, piece in self._waiting))
+        decided = len(data) if last else len(data) - max((_begun(data, secret) for secret in self._secrets), default=0)
+        waiting, self._waiting = self._waiting, []
+        at = 0
+        for t, piece in waiting:
+            masked = data[at : at + len(piece)]
+            at += len(piece)
+            if at <= decided:
+                self._line({"t": t, **_piece_fields(masked)})
+            else:
+                self._waiting.append((t, masked))
+
     def _masked(self, data: bytes) -> bytes:
-        text = data.decode("latin-1")
         for secret in self._secrets:
-            text = text.replace(secret, "*" * len(secret))
+            data = data.replace(secret, b"*" * len(secret))
+        text = data.decode("latin-1")
         for start, end in secret_spans(text):
             text = text[:start] + "*" * (end - start) + text[end:]
         return text.encode("latin-1")
@@ -164,6 +183,12 @@ class RecordingWriter:
     def _line(self, fields: dict[str, Any]) -> None:
         if self._file >= 0:
             os.write(self._file, orjson.dumps(fields) + b"\n")
+
+
+def _begun(data: bytes, secret: bytes) -> int:
+    """How many bytes at the end of the data are a beginning of the secret."""
+    most = min(len(secret) - 1, len(data))
+    return next((size for size in range(most, 0, -1) if data.endswith(secret[:size])), 0)
 
 
 def kept_headers(headers: Mapping[str, str]) -> dict[str, str]:

@@ -33,6 +33,7 @@ class Answer:
         max_event_bytes: int,
         max_events: int | None = None,
         on_progress: Callable[[], None] = lambda: None,
+        scrub: Callable[[str], str] = str,
         whole: bool = False,
         **options: Any,
     ) -> None:
@@ -50,6 +51,7 @@ class Answer:
         self._closed: set[int] = set()
         self._max_events = float("inf") if max_events is None else max_events
         self._on_progress = on_progress
+        self._scrub = scrub
         self.frames = 0
         self.events = 0
         self.ended = False
@@ -165,6 +167,9 @@ class Answer:
         """Through the operators, up to the end of the stream: what follows it is no part of the answer."""
         ready, tail = self._ready, self._tail
         for event in events:
+            if event.__class__ is Notice:
+                # It quotes what a service sent, and services send keys back.
+                event = msgspec.structs.replace(event, message=self._scrub(event.message))
             if tail is None:
                 ready.append(event)
             else:

@@ -8,6 +8,7 @@ from streamflow.errors import StreamflowError, UsageError
 from streamflow.requests.endpoints import Endpoint
 
 REDACTED = "[redacted]"
+_TELLING = 8  # so many first characters of a key are worth hiding; fewer are what everybody's key begins with
 
 
 class Secret:
@@ -31,11 +32,18 @@ class Secret:
     def scrub(self, text: str) -> str:
         """The text without the key, wherever it came from: services echo keys in their errors.
 
+        The beginning of the key goes too, for an excerpt may end inside it.
+
         >>> Secret("canary").scrub("wrong key: canary")
         'wrong key: [redacted]'
+        >>> Secret("canary-key-7").scrub("it begins 'canary-key'")
+        "it begins '[redacted]'"
         """
         value = self._value
-        return text.replace(value, REDACTED) if value and len(value) > 3 else text
+        if not value or len(value) < 4:
+            return text
+        head, *rest = text.split(value[:_TELLING])
+        return head + "".join(REDACTED + piece[_shared(piece, value[_TELLING:]) :] for piece in rest)
 
     def scrub_error(self, error: BaseException) -> None:
         """Take the key out of the words of an error."""
@@ -45,6 +53,14 @@ class Secret:
 
     def __repr__(self) -> str:
         return REDACTED
+
+
+def _shared(text: str, other: str) -> int:
+    """How many characters both begin with."""
+    for place, (mine, theirs) in enumerate(zip(text, other, strict=False)):
+        if mine != theirs:
+            return place
+    return min(len(text), len(other))
 
 
 def find_key(row: Endpoint, given: Any, environ: Mapping[str, str]) -> Secret:

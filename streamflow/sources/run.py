@@ -274,6 +274,7 @@ class Run:
             max_event_bytes=settings.max_event_bytes,
             max_events=settings.max_events,
             on_progress=self._watch.progress,
+            scrub=settings.secret.scrub,
             **self._options,
         )
 
