@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from streamflow.sources.blob_directory import DirectoryBlobStore
     from streamflow.sources.client import Client, connect
     from streamflow.sources.context import StreamContext
+    from streamflow.sources.externalize import externalized
     from streamflow.sources.fallback import fallback
     from streamflow.sources.media import fetch_media
     from streamflow.sources.replay import replay
@@ -121,6 +122,7 @@ _LAZY = {
     "drop_oldest": "streamflow.flow",
     "error": "streamflow.flow",
     "externalize_images": "streamflow.requests",
+    "externalized": "streamflow.sources.externalize",
     "fallback": "streamflow.sources.fallback",
     "fetch_media": "streamflow.sources.media",
     "history_of": "streamflow.requests",
@@ -228,6 +230,7 @@ __all__ = [
     "errors",
     "events",
     "externalize_images",
+    "externalized",
     "fallback",
     "fetch_media",
     "from_json",

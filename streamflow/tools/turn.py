@@ -76,6 +76,8 @@ class Turn:
         if event.kind == "text":
             self._texts.append(event.text)
             self._places.text.append(event.text)
+        if not self._base and start == event.start:
+            return event  # the first turn is where it is
         return msgspec.structs.replace(event, index=event.index + self._base, start=start)
 
     def block_complete(self, event: BlockComplete) -> BlockComplete:

@@ -26,14 +26,7 @@ async def test_a_loop_over_a_log_with_calls_in_tags() -> None:
         FakeProvider(*script) as fake,
         sf.connect("anthropic", model="m", api_key="k", base_url=fake.base_url("anthropic")) as llm,
     ):
-        loop = sf.tool_loop(
-            llm,
-            log,
-            [weather],
-            mode="prefill",
-            assistant_name="Claude",
-            operators=sf.prefill_operators("anthropic", tools=[weather]),
-        )
+        loop = sf.tool_loop(llm, log, [weather], mode="prefill", assistant_name="Claude")
         events = [event async for event in loop]
         bodies = [request.body for request in fake.requests]
     assert_grammar(events)
