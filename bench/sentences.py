@@ -178,7 +178,7 @@ def speed_rows() -> list[Row]:
 def growth_rows() -> list[Row]:
     """How the time a token grows from 2k to 2M characters."""
     rows = []
-    for name, unit in {"prose": PROSE, **ADVERSARIAL}.items():
+    for name, unit in {"prose": PROSE, "open quotes": '"a. B ', **ADVERSARIAL}.items():
         run = ours("en")
         small = min(microseconds(run, _long(unit, 2000), 20) for _ in range(3))
         large = microseconds(run, _long(unit, 2_000_000 if name == "prose" else 200_000), 1)

@@ -107,7 +107,8 @@ class SentenceCutter:
         self._whole_line = False
         self._closing = ""
         self._marker: Marker | None = None
-        self._waiting: Waiting | None = None
+        self._awaited: frozenset[str] = frozenset()
+        self._until = 0
         self._plain_mode = "clause" if self._first == "clause" else "text"
         self._enter(self._plain_mode)
 
@@ -120,11 +121,10 @@ class SentenceCutter:
         """Read more text; give the sentences that are decided by it."""
         reader = self._reader
         reader.text += text
-        waiting = self._waiting
-        if waiting is not None:
-            if len(reader.text) < waiting.until and waiting.signs.isdisjoint(text):
+        if self._until:
+            if len(reader.text) < self._until and self._awaited.isdisjoint(text):
                 return []
-            self._waiting = None
+            self._until = 0
         return self._advance()
 
     def flush(self) -> list[str]:
@@ -169,7 +169,8 @@ class SentenceCutter:
                     pieces.append(self._cut(cut))
         except NeedMore as need:
             if isinstance(need, Waiting):
-                self._waiting = need
+                # Not the exception itself: its frames would keep the one before it alive, and so on.
+                self._awaited, self._until = need.signs, need.until
         if reader.start > 1:
             # One character stays, because some signs mean something else behind a letter.
             self._drop(reader.start - 1)
@@ -220,8 +221,8 @@ class SentenceCutter:
         self._marks.shift(count)
         if self._marker:
             self._marker = self._marker._replace(end=self._marker.end - count)
-        if self._waiting:
-            self._waiting.until -= count
+        if self._until:
+            self._until -= count
 
     def _open(self) -> None:
         """Look at the first signs of a sentence: a list marker, and at the start of a line the kind of the line."""

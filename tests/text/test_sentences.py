@@ -1,3 +1,4 @@
+import gc
 import os
 import random
 import time
@@ -220,6 +221,18 @@ def test_time_grows_with_the_text_alone(unit):
     small = min(seconds(4000) for _ in range(3))
     large = min(seconds(16000) for _ in range(2))
     assert large / small < 4 * 2.3  # quadratic time would take 16 times as long
+
+
+@pytest.mark.parametrize("unit", ["“a. B ", "$x. ", "word. ", '"a. B '])
+def test_nothing_piles_up_while_sentences_wait(unit):
+    cutter = SentenceCutter("en")
+    counts = []
+    for _ in range(3):
+        for place in range(0, len(unit) * 400, 4):
+            cutter.feed((unit * 401)[place : place + 4])
+        gc.collect()
+        counts.append(len(gc.get_objects()))
+    assert counts[2] - counts[1] < 200
 
 
 def test_a_first_clause_needs_some_length():
