@@ -4,7 +4,7 @@ import pytest
 
 import streamflow as sf
 from streamflow.errors import UsageError
-from streamflow.events import BlockComplete, BlockStart, Chunk, Notice, StreamCompleted
+from streamflow.events import BlockComplete, BlockStart, Chunk, Notice, StreamCompleted, StreamStart
 from streamflow.operators import xml_block_split
 from tests.support.splits import blocks, split, visible
 
