@@ -18,6 +18,7 @@ from streamflow.requests.blocks import (
     ToolResultBlock,
 )
 from streamflow.requests.draft import (
+    OPENING,
     Draft,
     image_of,
     inline,
@@ -97,6 +98,8 @@ def _messages(draft: Draft) -> list[dict[str, Any]]:
         # Results must come first, right after the calls that they answer.
         turn["content"].sort(key=lambda block: block["type"] != "tool_result" or turn["role"] == "assistant")
     _trim_end(turns)
+    if turns and turns[0]["role"] == "assistant":
+        turns.insert(0, {"role": "user", "content": [{"type": "text", "text": OPENING}]})
     return turns
 
 

@@ -17,6 +17,7 @@ from streamflow.requests.blocks import (
     ToolResultBlock,
 )
 from streamflow.requests.draft import (
+    OPENING,
     Draft,
     image_of,
     inline,
@@ -87,6 +88,8 @@ def _messages(draft: Draft) -> list[dict[str, Any]]:
         turn["content"].sort(key=lambda block: "toolResult" not in block)
     if turns and turns[-1]["role"] == "assistant" and "text" in turns[-1]["content"][-1]:
         turns[-1]["content"][-1]["text"] = turns[-1]["content"][-1]["text"].rstrip()
+    if turns and turns[0]["role"] == "assistant":
+        turns.insert(0, {"role": "user", "content": [{"text": OPENING}]})
     return turns
 
 

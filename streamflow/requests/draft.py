@@ -26,6 +26,9 @@ from streamflow.requests.json_bytes import json_bytes
 from streamflow.requests.messages import INSTRUCTIONS, Message
 from streamflow.requests.tool_definitions import ToolDefinition
 
+# Said by the user before a conversation that the assistant begins, where it may not.
+OPENING = "[Start]"
+
 # Claude's signatures are good wherever Claude runs.
 _FAMILIES = {"bedrock": "anthropic"}
 

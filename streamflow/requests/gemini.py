@@ -16,7 +16,16 @@ from streamflow.requests.blocks import (
     ToolCallBlock,
     ToolResultBlock,
 )
-from streamflow.requests.draft import Draft, image_of, inline, input_object, joined_text, loaded_json, place_options
+from streamflow.requests.draft import (
+    OPENING,
+    Draft,
+    image_of,
+    inline,
+    input_object,
+    joined_text,
+    loaded_json,
+    place_options,
+)
 from streamflow.requests.tool_definitions import ToolDefinition
 
 _OPTIONS = {
@@ -75,6 +84,8 @@ def _contents(draft: Draft) -> list[dict[str, Any]]:
             contents[-1]["parts"] += parts
         else:
             contents.append({"role": role, "parts": parts})
+    if contents and contents[0]["role"] == "model":
+        contents.insert(0, {"role": "user", "parts": [{"text": OPENING}]})
     return contents
 
 

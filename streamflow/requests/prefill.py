@@ -21,7 +21,7 @@ from streamflow.requests.blocks import (
     ToolCallBlock,
     ToolResultBlock,
 )
-from streamflow.requests.draft import image_of, input_object
+from streamflow.requests.draft import OPENING, image_of, input_object
 from streamflow.requests.endpoints import Endpoint
 from streamflow.requests.json_bytes import json_bytes
 from streamflow.requests.messages import INSTRUCTIONS, Message
@@ -70,7 +70,7 @@ class PrefillOptions(msgspec.Struct, frozen=True, kw_only=True):
     message_separator: str | None = None
     max_participants_for_stop: int = MAX_PARTICIPANTS_FOR_STOP
     suppression: Any = None
-    opening: str = "[Start]"
+    opening: str = OPENING
     open_thinking: bool = False
 
 

@@ -474,3 +474,10 @@ def test_nothing_of_a_turn_with_calls_is_lost_at_cohere_and_ollama() -> None:
     assert built[2]["tool_plan"] == "Look it up."
     assert built[5]["content"] == [{"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}]
     assert body("ollama", conversation("ollama"))["messages"][3]["images"] == ["aGk="]
+
+
+@pytest.mark.parametrize("provider", VALIDATORS)
+def test_the_assistant_may_have_spoken_first(provider: str) -> None:
+    built = body(provider, [sf.Message.system("Greet."), sf.Message.assistant("Good day!"), "hi"])
+    VALIDATORS[provider](built)
+    assert "Good day!" in str(built)
