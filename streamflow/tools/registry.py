@@ -86,7 +86,7 @@ class Tool:
         if self._model is None:
             if found := problems(self.schema.parameters, arguments):
                 raise InvalidArguments("; ".join(found))
-            if isinstance(arguments, Mapping) and not _takes_one(function, self._context_name):
+            if isinstance(arguments, Mapping) and not self._takes_one(function):
                 return lambda: function(**arguments, **extra)
             return lambda: function(arguments, **extra)
         try:
@@ -97,6 +97,13 @@ class Tool:
             values = {name: getattr(checked, name) for name in type(checked).model_fields}
             return lambda: function(**values, **extra)
         return lambda: function(checked, **extra)
+
+    def _takes_one(self, function: Callable[..., Any]) -> bool:
+        """True for a function that wants the arguments as one object, not by name."""
+        wanted = [parameter for name, parameter in _parameters(function).items() if name != self._context_name]
+        if len(wanted) != 1 or wanted[0].kind in (wanted[0].VAR_KEYWORD, wanted[0].KEYWORD_ONLY):
+            return False
+        return wanted[0].name not in (self.schema.parameters.get("properties") or {})
 
     def __repr__(self) -> str:
         return f"Tool({self.name!r})"
@@ -123,14 +130,6 @@ def _context_parameter(function: Callable[..., Any]) -> str | None:
     except (NameError, TypeError):
         hints = {}
     return next((name for name in _parameters(function) if hints.get(name) is ToolContext), None)
-
-
-def _takes_one(function: Callable[..., Any], context_name: str | None) -> bool:
-    """True for a function that wants the arguments as one object, not by name."""
-    wanted = [parameter for name, parameter in _parameters(function).items() if name != context_name]
-    if len(wanted) != 1 or wanted[0].kind in (wanted[0].VAR_KEYWORD, wanted[0].KEYWORD_ONLY):
-        return False
-    return wanted[0].annotation in (dict, Any, inspect.Parameter.empty) or wanted[0].annotation == dict[str, Any]
 
 
 def _without(function: Any, name: str | None) -> Any:
