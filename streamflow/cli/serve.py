@@ -27,6 +27,10 @@ def serve(
     linger_s: Annotated[float, typer.Option(help="How long an answer goes on without readers.", min=0)] = 30.0,
     drain_s: Annotated[float, typer.Option(help="How long answers may finish after SIGTERM.", min=0)] = 30.0,
     voice: Annotated[str, typer.Option(help="A voice of espeak-ng, or 'none'.")] = "en",
+    redis: Annotated[
+        str | None,
+        typer.Option(help="Address of a Redis, redis://HOST:PORT/0: several servers share their flows.", metavar="URL"),
+    ] = None,
     simulate: Annotated[bool, typer.Option(help="Answer with the simulator: no network, no key.")] = False,
 ) -> None:
     """Serve flows, until Ctrl-C or SIGTERM. The first line is the address; open it in a browser for a chat.
@@ -38,9 +42,11 @@ def serve(
       streamflow serve --provider anthropic --model claude-sonnet-4-5
 
       STREAMFLOW_TOKEN=... streamflow serve --host 0.0.0.0 --provider openai --model gpt-5
+
+      streamflow serve --simulate --redis redis://localhost:6379/0
     """
     tokens = token or [given for given in os.environ.get("STREAMFLOW_TOKEN", "").split(",") if given]
-    settings = _Settings(host, port, provider, model, base_url, tokens, origin or [], linger_s, drain_s, voice)
+    settings = _Settings(host, port, provider, model, base_url, tokens, origin or [], linger_s, drain_s, voice, redis)
     asyncio.run(_serve(settings, simulate))
 
 
@@ -57,6 +63,7 @@ class _Settings(msgspec.Struct):
     linger_s: float
     drain_s: float
     voice: str
+    redis: str | None
 
 
 async def _serve(settings: _Settings, simulate: bool) -> None:
@@ -69,6 +76,11 @@ async def _serve(settings: _Settings, simulate: bool) -> None:
 
     check_bind(settings.host, settings.tokens)
     limits = Limits(linger_s=settings.linger_s, drain_s=settings.drain_s)
+    store = None
+    if settings.redis is not None:
+        from streamflow.server.redis_store import RedisFlowStore
+
+        store = RedisFlowStore(settings.redis, limits)
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -88,6 +100,7 @@ async def _serve(settings: _Settings, simulate: bool) -> None:
             tokens=settings.tokens,
             origins=settings.origins,
             limits=limits,
+            store=store,
             synthesizer=Espeak(settings.voice) if has_voice else None,
         )
         try:

@@ -162,6 +162,11 @@ class Flow:
         return self.snapshot()
 
     @property
+    def linger_s(self) -> float:
+        """How long the source goes on without subscribers."""
+        return self._linger_s
+
+    @property
     def subscriber_count(self) -> int:
         """How many listen now."""
         return len(self._subscribers)

@@ -52,6 +52,11 @@ class Publication:
         self._subscription = flow.attach(self._wake, self._ended, self._ended, flow.journal.next_seq - 1)
         self._task = self._loop.create_task(self._run(), name="streamflow publication")
 
+    @property
+    def over(self) -> bool:
+        """True when everything is written, or never will be."""
+        return self._task.done()
+
     async def done(self) -> PublicationState:
         """Wait until everything is written, or never will be; how it ended."""
         await asyncio.shield(self._task)

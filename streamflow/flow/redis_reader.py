@@ -231,9 +231,9 @@ class RedisTail:
                 raise replica.fault
         if page:
             self._seq = page[-1].seq
-            if isinstance(page[-1].event, TERMINAL):
-                self._ended = True
-                self.close()
+        if replica.over and replica.fault is None and self._seq + 1 >= replica.next:
+            self._ended = True
+            self.close()
         return page
 
     async def _wait(self, wait_s: float) -> None:

@@ -60,6 +60,9 @@ async def test_what_was_written_is_read(journal: Journal, name: str) -> None:
     assert state is not None
     assert state.ended
     assert await read_all(await journal.tail(name)) == records
+    behind = await journal.tail(name, records[-1].seq)  # behind the end there is nothing to wait for
+    assert await behind.read(5.0) == []
+    assert behind.ended
 
 
 async def test_readers_wait_for_what_comes(journal: Journal, name: str) -> None:
