@@ -22,7 +22,7 @@ from streamflow.server.voice import Voices
 from streamflow.server.websocket import websocket
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-PUBLIC = frozenset(("healthz", "readyz", "page", "page_file"))  # names of routes that anybody may ask
+PUBLIC = frozenset(("healthz", "readyz", "page", "page_file", "page_settings"))  # names of routes that anybody may ask
 _ID = r"/flows/{id:[A-Za-z0-9_-]{1,64}}"
 
 
@@ -127,6 +127,11 @@ async def metrics(request: web.Request) -> web.Response:
 _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
 
 
+async def settings(request: web.Request) -> web.Response:
+    """What the page should know before it begins."""
+    return web.json_response({"voice": request.app[SERVICE].has_voice})
+
+
 async def page(request: web.Request) -> web.Response:
     """A file of the page."""
     name = request.match_info.get("file", "index.html")
@@ -164,5 +169,6 @@ ROUTES: tuple[tuple[str, str, Handler, str], ...] = (
     ("GET", "/readyz", readyz, "readyz"),
     ("GET", "/metrics", metrics, "metrics"),
     ("GET", "/", page, "page"),
+    ("GET", "/page/settings.json", settings, "page_settings"),
     ("GET", r"/page/{file:[a-z_]+\.[a-z]+}", page, "page_file"),
 )

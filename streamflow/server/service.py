@@ -87,8 +87,10 @@ class Service:
         return state
 
     async def stop(self, state: FlowState) -> None:
-        """End a flow, once or more often."""
+        """End a flow and its voice, once or more often."""
         await self.store.stop(state.id)
+        if self._voices is not None:
+            self._voices.silence(state)
         self.metrics.add("stops_total")
 
     async def interrupt(self, state: FlowState, played_s: float) -> str | None:
@@ -96,7 +98,6 @@ class Service:
         heard = None
         if self._voices is not None:
             heard = await self._voices.heard(state, played_s)
-            self._voices.silence(state)
         await self.stop(state)
         return heard
 
@@ -148,6 +149,11 @@ class Service:
             self._readers[state.id] -= 1
             if not self._readers[state.id]:
                 del self._readers[state.id]
+
+    @property
+    def has_voice(self) -> bool:
+        """True when flows can be heard."""
+        return self._voices is not None
 
     @property
     def readers(self) -> int:

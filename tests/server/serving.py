@@ -28,7 +28,13 @@ class Served:
     session: aiohttp.ClientSession
     service: Service
     fake: FakeProvider
+    runner: web.AppRunner
     headers: dict[str, str] = field(default_factory=dict)
+
+    def drop_connections(self) -> None:
+        """Break every connection, as a network does."""
+        for connection in self.runner.server.connections:
+            connection.transport.abort()
 
     async def begin(self, text: str, **more: Any) -> str:
         body = {"messages": [{"role": "user", "content": text}], **more}
@@ -81,7 +87,7 @@ async def serving(
             await site.start()
             port = runner.addresses[0][1]
             try:
-                yield Served(f"http://127.0.0.1:{port}", session, made[SERVICE], fake)
+                yield Served(f"http://127.0.0.1:{port}", session, made[SERVICE], fake, runner)
             finally:
                 await made[SERVICE].close()
                 await runner.cleanup()

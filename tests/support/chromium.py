@@ -28,7 +28,7 @@ def need_chromium() -> None:
 
 
 @asynccontextmanager
-async def chromium(scheme: str = "light", **options: Any) -> AsyncIterator[Any]:
+async def chromium(scheme: str = "light", width: int = 1100, height: int = 900, **options: Any) -> AsyncIterator[Any]:
     """A page of a fresh browser, in a light or dark scheme."""
     need_chromium()
     from playwright.async_api import async_playwright
@@ -36,7 +36,9 @@ async def chromium(scheme: str = "light", **options: Any) -> AsyncIterator[Any]:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
         try:
-            context = await browser.new_context(viewport={"width": 1100, "height": 900}, color_scheme=scheme, **options)
+            context = await browser.new_context(
+                viewport={"width": width, "height": height}, color_scheme=scheme, **options
+            )
             yield await context.new_page()
         finally:
             await browser.close()

@@ -1,0 +1,51 @@
+"""A headless Chromium for the page; without one the tests are skipped, or fail on request."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--autoplay-policy=no-user-gesture-required",
+]
+
+
+@asynccontextmanager
+async def browsing() -> AsyncIterator[Any]:
+    """A browser context; its pages collect what they complain about in ``page.complaints``."""
+    try:
+        from playwright.async_api import async_playwright
+    except ImportError:
+        problem = "playwright is not installed"
+    else:
+        problem = "" if CHROMIUM.exists() else "chromium is not installed"
+    if problem:
+        if os.environ.get("STREAMFLOW_REQUIRE_ALL") == "1":
+            pytest.fail(problem)
+        pytest.skip(problem)
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        try:
+            context = await browser.new_context(viewport={"width": 1200, "height": 800})
+            context.set_default_timeout(10_000)
+            yield context
+        finally:
+            await browser.close()
+
+
+async def open_page(context: Any, address: str) -> Any:
+    page = await context.new_page()
+    page.complaints = []
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.on("console", lambda message: page.complaints.append(message.text) if message.type == "error" else None)
+    page.on("dialog", lambda dialog: page.complaints.append("dialog " + dialog.message))
+    await page.goto(address)
+    return page
