@@ -199,6 +199,8 @@ class BlockWriter:
 
     def unclosed(self, block: OpenBlock, raw: str | None = None) -> None:
         """The text ended inside this block: it is incomplete, and the policy says what else happens."""
+        if block not in self._open:
+            return  # on_unclosed="error" ended it in the middle of the text, and now the failed stream is wound up
         is_call = block.kind == "tool_call"
         self._complete(block, error=CUT_CALL if is_call else None, raw=raw, incomplete=True)
         if self._on_unclosed == "show":

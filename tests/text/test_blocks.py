@@ -341,6 +341,15 @@ OPEN_THOUGHT = "a<thinking>secret</thin"
 OPEN_CALL = 'a<function_calls><invoke name="f"><parameter name="q">x'
 
 
+def test_a_forgotten_close_fails_once_in_the_middle_of_the_text():
+    stage = xml_block_split(on_unclosed="error").make_stage()
+    text = '<function_calls><invoke name="f"><parameter name="q">x</parameter></function_calls>'
+    with pytest.raises(ProtocolError, match="ended inside the call of 'f'") as raised:
+        stage.feed(text)
+    done = [event for event in stage.abort(raised.value) if isinstance(event, BlockComplete)]
+    assert [(event.kind, event.tool_name, event.incomplete) for event in done] == [("tool_call", "f", True)]
+
+
 @pytest.mark.parametrize("end", ["completed", "flush", "abort", "failed"])
 @pytest.mark.parametrize("policy", ["keep", "show", "error"])
 @pytest.mark.parametrize("text", [OPEN_THOUGHT, OPEN_CALL])
