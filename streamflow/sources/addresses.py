@@ -1,6 +1,7 @@
 """Which addresses may be fetched for somebody else: public ones, and nothing behind them."""
 
 import ipaddress
+import re
 from urllib.parse import urlsplit
 
 from streamflow.errors import UsageError
@@ -8,6 +9,9 @@ from streamflow.errors import UsageError
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # the way from networks without IPv4 to hosts that have only that
+# A host whose last label is a number is an IPv4 address for browsers and resolvers (WHATWG URL, "ends in a number"),
+# also in forms that hide it: 127.1, 2130706433, 0x7f000001, 0177.0.0.1.
+_NUMBER = re.compile(r"(?:^|\.)(?:[0-9]+|0[xX][0-9a-fA-F]*)\.?$")
 # Shared address space of carriers, and what some clouds use for their metadata inside it.
 _ALSO_PRIVATE = (ipaddress.IPv4Network("100.64.0.0/10"), ipaddress.IPv4Network("192.0.0.0/24"))
 
@@ -38,6 +42,14 @@ def _is_public(address: Address) -> bool:
     return address.is_global and not (hidden or special or address.is_link_local or address.is_private)
 
 
+def _is_ipv4(host: str) -> bool:
+    try:
+        ipaddress.IPv4Address(host)
+    except ValueError:
+        return False
+    return True
+
+
 def check_url(url: str, schemes: tuple[str, ...] = ("https",)) -> None:
     """Raise `UsageError` for an address that must not be fetched, as far as its text tells.
 
@@ -54,6 +66,8 @@ def check_url(url: str, schemes: tuple[str, ...] = ("https",)) -> None:
         raise UsageError(f"media URL refused: only {' and '.join(schemes)} is allowed, not {parts.scheme!r}")
     if not host:
         raise UsageError("media URL refused: it names no host")
+    if ":" not in host and _NUMBER.search(host) and not _is_ipv4(host):
+        raise UsageError(f"media URL refused: {host} is another way to write an address")
     if "@" in parts.netloc:
         raise UsageError("media URL refused: it holds a user name")
     if any(ord(letter) < 33 for letter in url) or "\\" in parts.netloc:

@@ -94,7 +94,7 @@ async def test_other_ways_to_write_this_machine_are_refused(host: str) -> None:
     with pytest.raises((sf.UsageError, sf.TransportError)) as caught:
         await fetch_media(picture(f"https://{host}/a.png"), timeout_s=5)
     # Where the system's resolver does not know such a form there is nothing to connect to.
-    assert "not public" in str(caught.value) or "could not be loaded" in str(caught.value)
+    assert any(words in str(caught.value) for words in ("not public", "another way", "could not be loaded"))
 
 
 @pytest.mark.parametrize("answer", ["10.0.0.1", "8.8.8.8 127.0.0.1", "169.254.169.254"])
