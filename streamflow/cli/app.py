@@ -9,6 +9,7 @@ from streamflow.cli.chat import chat
 from streamflow.cli.decode import decode
 from streamflow.cli.demo import demo
 from streamflow.cli.doctor import doctor
+from streamflow.cli.inspect import inspect
 from streamflow.cli.record import record, replay
 from streamflow.cli.serve import serve
 from streamflow.cli.simulate import simulate
@@ -36,6 +37,7 @@ app.command()(chat)
 app.command()(decode)
 app.command()(demo)
 app.command()(doctor)
+app.command()(inspect)
 app.command()(record)
 app.command()(replay)
 app.command()(serve)

@@ -49,7 +49,7 @@ def replay(
 
     Example: streamflow replay answer.jsonl --speed inf | streamflow decode anthropic --emit text
     """
-    pace = _pace(speed)
+    pace = pace_of(speed)
     recording = load_recording(file)
     if recut:
         recording = recording.recut(size=recut)
@@ -67,7 +67,8 @@ def replay(
         raise typer.Exit(3)
 
 
-def _pace(speed: str) -> float:
+def pace_of(speed: str) -> float:
+    """How many times faster; `UsageError` for what is no such number."""
     try:
         pace = float(speed)
     except ValueError:

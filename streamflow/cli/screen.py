@@ -7,7 +7,7 @@ from rich.console import Console
 from streamflow.events import BlockComplete, BlockStart, Chunk, Citation, Image, Retrying, StreamCompleted
 
 # A model must not move the cursor, ring the bell or set the title: control characters become visible.
-_VISIBLE = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
+VISIBLE = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
 
 
 class Screen:
@@ -60,7 +60,7 @@ class Screen:
     def fail(self, text: str) -> None:
         """The answer failed."""
         self._break()
-        self._errors.print(text.translate(_VISIBLE), style="red", markup=False, highlight=False, emoji=False)
+        self._errors.print(text.translate(VISIBLE), style="red", markup=False, highlight=False, emoji=False)
 
     def end(self) -> None:
         """The answer is over."""
@@ -71,7 +71,7 @@ class Screen:
             self._write("\n")
 
     def _write(self, text: str, style: str | None = None) -> None:
-        text = text.translate(_VISIBLE)
+        text = text.translate(VISIBLE)
         if text:
             self._at_line_start = text.endswith("\n")
             self._console.print(text, style=style, end="", markup=False, highlight=False, soft_wrap=True, emoji=False)
