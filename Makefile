@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint bench fuzz docs clean
+.PHONY: help demo test lint bench fuzz chaos docs clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -37,6 +37,12 @@ STREAMFLOW_FUZZ ?= 100000
 fuzz: $(STAMP) ## the laws over every operator with many examples; make fuzz STREAMFLOW_FUZZ=1000000 for more
 	@$(BIN)/python -m tests.laws --examples $(STREAMFLOW_FUZZ)
 	@STREAMFLOW_FUZZ=$(STREAMFLOW_FUZZ) $(BIN)/python -m pytest -q -m "not slow" tests/wire tests/text tests/laws/test_earliest_release.py
+
+KILLS ?= 100
+SEED ?= 20
+
+chaos: $(STAMP) ## kill readers, producers and brokers, a hundred times each; nothing may be lost; needs redis-server
+	@$(BIN)/python -m tests.chaos --kills $(KILLS) --seed $(SEED)
 
 docs: $(STAMP) ## build the site into site/; a warning or a dead link fails
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
