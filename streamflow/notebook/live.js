@@ -12,6 +12,8 @@ function render({ model, el }) {
     <div class="sf-live-figure"></div>
     <details class="sf-live-text"><summary>what came out</summary><pre></pre></details>`;
   const find = (selector) => root.querySelector(selector);
+  // Else JupyterLab takes the keys from the control that has the focus; it looks at that one only.
+  root.querySelectorAll("button, input, summary").forEach((node) => { node.dataset.lmSuppressShortcuts = "true"; });
   const speed = find(".sf-live-speed"), cut = find(".sf-live-cut");
 
   const slider = (input, name, list, label) => {
