@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import msgspec
 import pydantic
@@ -110,19 +110,41 @@ def _from_function(function: Callable[..., Any]) -> ToolSchema:
     name = function.__name__
     if not name.isidentifier():
         raise UsageError(f"tools: {function!r} has no name; give a named function")
-    hints = get_type_hints(function, include_extras=True)
-    fields: dict[str, Any] = {}
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
-            raise UsageError(f"tools: {name}({parameter}) must be an ordinary parameter: models give arguments by name")
-        if parameter.name not in hints:
-            raise UsageError(f"tools: the parameter {parameter.name!r} of {name}() has no type")
-        default = ... if parameter.default is parameter.empty else parameter.default
-        fields[parameter.name] = (hints[parameter.name], default)
     try:
-        model = pydantic.create_model(name, **fields)
+        schema = arguments_model(function).model_json_schema()
     except (pydantic.errors.PydanticUserError, NameError) as error:
         raise UsageError(f"tools: the types of {name}() have no JSON schema: {error}") from error
-    schema = model.model_json_schema()
-    schema.pop("title", None)
+    for generated in ("title", "additionalProperties"):
+        schema.pop(generated, None)
     return ToolSchema(name, inspect.cleandoc(function.__doc__ or ""), schema)
+
+
+def arguments_model(function: Callable[..., Any]) -> type[pydantic.BaseModel]:
+    """A model of a function's arguments, by which they are described and checked.
+
+    The names of the parameters are the aliases of its fields: as field names some would not do, `schema` for one.
+
+    >>> def search(schema: str, _page: int = 1) -> str: ...
+    >>> [field.alias for field in arguments_model(search).model_fields.values()]
+    ['schema', '_page']
+    """
+    hints = get_type_hints(function, include_extras=True)
+    fields: dict[str, Any] = {}
+    for place, parameter in enumerate(inspect.signature(function).parameters.values()):
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise UsageError(
+                f"tools: {function.__name__}({parameter}) must be an ordinary parameter: models give arguments by name"
+            )
+        if parameter.name not in hints:
+            raise UsageError(f"tools: the parameter {parameter.name!r} of {function.__name__}() has no type")
+        default = ... if parameter.default is parameter.empty else parameter.default
+        hint = hints[parameter.name]
+        fields[f"argument_{place}"] = (Annotated[hint, *_notes(hint), pydantic.Field(alias=parameter.name)], default)
+    config = pydantic.ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    return pydantic.create_model(function.__name__, __config__=config, **fields)
+
+
+def _notes(hint: Any) -> list[Any]:
+    """What ``Annotated[str, "a town"]`` says about a parameter."""
+    words = [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, str)]
+    return [pydantic.Field(description=words[0])] if words else []

@@ -11,7 +11,7 @@ import pydantic
 from streamflow.errors import UsageError
 from streamflow.events import ToolCall
 from streamflow.requests.blocks import ToolResultBlock
-from streamflow.text.tool_schemas import ToolSchema, tool_schema
+from streamflow.text.tool_schemas import ToolSchema, arguments_model, tool_schema
 from streamflow.tools.schema_check import problems
 
 
@@ -61,7 +61,7 @@ class Tool:
         if self._takes_names:
             plain = _without(source, self._context_name)
             self.schema = tool_schema(plain)
-            self._model = _arguments_model(plain, self.schema.name)
+            self._model = arguments_model(plain)
         else:
             self.schema = tool_schema(source)
 
@@ -94,7 +94,7 @@ class Tool:
         except pydantic.ValidationError as error:
             raise InvalidArguments(_said(error)) from error
         if self._takes_names:
-            values = {name: getattr(checked, name) for name in type(checked).model_fields}
+            values = {str(field.alias): getattr(checked, name) for name, field in type(checked).model_fields.items()}
             return lambda: function(**values, **extra)
         return lambda: function(checked, **extra)
 
@@ -147,16 +147,6 @@ def _without(function: Any, name: str | None) -> Any:
     kept = [parameter for parameter in signature.parameters.values() if parameter.name != name]
     shown.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
     return shown
-
-
-def _arguments_model(function: Callable[..., Any], name: str) -> type[pydantic.BaseModel]:
-    hints = get_type_hints(function, include_extras=True)
-    fields: dict[str, Any] = {
-        parameter.name: (hints[parameter.name], ... if parameter.default is parameter.empty else parameter.default)
-        for parameter in _parameters(function).values()
-    }
-    config = pydantic.ConfigDict(extra="forbid", arbitrary_types_allowed=True)
-    return pydantic.create_model(name, __config__=config, **fields)
 
 
 def tool_table(tools: Iterable[Any] | Mapping[str, Any], *, must_run: bool = True) -> dict[str, Tool]:

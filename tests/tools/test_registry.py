@@ -1,9 +1,15 @@
 """What a tool is, and how its arguments are checked."""
 
-from typing import Annotated, Any, Literal
+import dataclasses
+import enum
+from collections.abc import Callable
+from datetime import date
+from typing import Annotated, Any, Literal, Optional
+from uuid import UUID
 
 import pytest
 from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
 
 import streamflow as sf
 from streamflow.tools.registry import InvalidArguments, Tool, ToolContext, tool_table
@@ -117,3 +123,97 @@ def test_a_table_by_names() -> None:
 def test_what_is_no_tool(tools: Any) -> None:
     with pytest.raises(sf.UsageError, match="tool"):
         tool_table(tools)
+
+
+# -- hints of every kind
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclasses.dataclass
+class Spot:
+    x: int
+    marks: list[str] = dataclasses.field(default_factory=list)
+
+
+class Size(TypedDict):
+    wide: int
+
+
+def optional(city: Optional[str] = None, days: "int | str" = 1) -> Any:  # noqa: UP045  people write it so
+    return city, days
+
+
+def nested(spot: Spot, add: Add, size: Size, colour: Colour) -> Any:
+    return spot.x, add.b, size["wide"], colour
+
+
+def formed(day: date, id: UUID, tags: set[str], pair: tuple[int, str]) -> Any:
+    return day.year, id.int, tags, pair
+
+
+def loose(table: dict, rows: list, anything: Any, counts: dict[str, int] | None = None) -> Any:  # type: ignore[type-arg]
+    return table, rows, anything, counts
+
+
+def noted(city: Annotated[str, "a town"], days: int = Field(3, ge=1, description="how many")) -> Any:
+    return city, days
+
+
+def shadowing(model_config: str, schema: str, _page: int = 1, *, json: str = "", copy: bool = False) -> Any:
+    return model_config, schema, _page, json, copy
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "expected"),
+    [
+        (optional, {}, (None, 1)),
+        (optional, {"city": None, "days": "two"}, (None, "two")),
+        (
+            nested,
+            {"spot": {"x": 1}, "add": {"a": 1, "b": 2}, "size": {"wide": 3}, "colour": "red"},
+            (1, 2, 3, Colour.RED),
+        ),
+        (
+            formed,
+            {"day": "2024-02-29", "id": str(UUID(int=7)), "tags": ["a", "a"], "pair": [1, "b"]},
+            (2024, 7, {"a"}, (1, "b")),
+        ),
+        (loose, {"table": {"a": [1]}, "rows": [1, "b"], "anything": None}, ({"a": [1]}, [1, "b"], None, None)),
+        (noted, {"city": "Rome"}, ("Rome", 3)),
+        (shadowing, {"model_config": "a", "schema": "b", "_page": 2, "json": "{}"}, ("a", "b", 2, "{}", False)),
+    ],
+)
+def test_hints_of_every_kind(function: Any, arguments: dict[str, Any], expected: Any) -> None:
+    tool = Tool(function)
+    assert set(arguments) <= set(tool.schema.parameters["properties"])
+    assert tool.prepare(arguments, None)() == expected
+    with pytest.raises(InvalidArguments, match="nobody"):
+        tool.prepare({**arguments, "nobody": 1}, None)
+
+
+def test_what_is_noted_about_a_parameter_is_told_to_the_model() -> None:
+    properties = Tool(noted).schema.parameters["properties"]
+    assert properties["city"]["description"] == "a town"
+    assert properties["days"] == {
+        "default": 3,
+        "description": "how many",
+        "minimum": 1,
+        "title": "Days",
+        "type": "integer",
+    }
+    with pytest.raises(InvalidArguments, match="days"):
+        Tool(noted).prepare({"city": "Rome", "days": 0}, None)
+
+
+def test_hints_that_no_model_can_fill() -> None:
+    def later(visit: Callable[[int], int]) -> None: ...
+
+    def unknown(town: "Nowhere") -> None: ...  # type: ignore[name-defined]  # noqa: F821
+
+    for function in (later, unknown):
+        with pytest.raises(sf.UsageError, match="have no JSON schema"):
+            Tool(function)
