@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from streamflow.errors import StreamTruncated
 from streamflow.events import StreamCompleted, StreamFailed
-from tests.laws import nasty_bytes, nasty_events, nasty_text
+from streamflow.testing.laws import nasty_events, nasty_text
+from tests.laws import nasty_bytes
 from tests.laws.normal import drive
 from tests.laws.table import Row, present
 

@@ -23,8 +23,8 @@ from streamflow.events import (
     ToolCallsReady,
     Usage,
 )
+from streamflow.testing.laws import nasty_events
 from streamflow.text.segment_events import Invocation, SegmentContent, SegmentEnd, SegmentStart
-from tests.laws import nasty_events
 from tests.laws.examples import Source, Subject
 from tests.laws.normal import Outcome, brief, drive, normal
 

@@ -4,8 +4,8 @@ import json
 import random
 from typing import Any
 
+from streamflow.testing.laws import nasty_text
 from streamflow.wire.eventstream import encode_message
-from tests.laws import nasty_text
 
 
 def openai_payloads(rng: random.Random) -> list[Any]:

@@ -3,7 +3,7 @@
 import random
 from typing import NamedTuple
 
-from tests.laws import nasty_events
+from streamflow.testing.laws import nasty_events
 from tests.laws.examples import Source, Subject, alone, chain, smaller, source
 from tests.laws.laws import LAWS
 from tests.laws.normal import brief
