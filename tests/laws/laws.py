@@ -11,7 +11,6 @@ from reactivex.subject import Subject as RxSubject
 from streamflow.events import (
     TERMINAL,
     BlockComplete,
-    BlockStart,
     Chunk,
     Citation,
     Frame,
@@ -20,11 +19,11 @@ from streamflow.events import (
     Retrying,
     StreamCompleted,
     StreamStart,
-    ToolCallsReady,
     Usage,
 )
 from streamflow.testing.laws import nasty_events
-from streamflow.text.segment_events import Invocation, SegmentContent, SegmentEnd, SegmentStart
+from streamflow.testing.laws.blocks import check_blocks, runnable, shown
+from streamflow.text.segment_events import SegmentContent, SegmentEnd, SegmentStart
 from tests.laws.examples import Source, Subject
 from tests.laws.normal import Outcome, brief, drive, normal
 
@@ -48,38 +47,6 @@ def check_items(subject: Subject, items: list[Any]) -> None:
         check_blocks(items)
     else:
         check_segments(items)
-
-
-def check_blocks(items: list[Any]) -> None:
-    """The grammar of blocks; the joined chunks of a block are its content."""
-    opened: dict[int, tuple[str, list[str]]] = {}
-    last = -1
-    ended = False
-    for item in items:
-        if isinstance(item, BlockStart):
-            assert not ended, f"{item} after the end"
-            assert item.index > last, f"index {item.index} after {last}"
-            last = item.index
-            opened[item.index] = (item.kind, [])
-        elif isinstance(item, Chunk):
-            assert item.index in opened, f"{item} in no open block"
-            kind, parts = opened[item.index]
-            assert item.kind == kind, f"{item} in a block of kind {kind}"
-            assert item.text, "an empty chunk"
-            if item.part in (None, "input"):
-                parts.append(item.text)
-        elif isinstance(item, BlockComplete):
-            assert item.index in opened, f"{item} was not open"
-            kind, parts = opened.pop(item.index)
-            assert item.kind == kind
-            assert "".join(parts) == item.content, f"chunks {''.join(parts)!r}, content {item.content!r}"
-        elif isinstance(item, StreamStart):
-            ended = False
-        elif isinstance(item, TERMINAL):
-            assert not ended, "two ends"
-            assert not opened, f"open at the end: {opened}"
-            ended = True
-    assert not opened, f"never closed: {opened}"
 
 
 def check_segments(items: list[Any]) -> None:
@@ -153,20 +120,6 @@ def check_coverage(items: list[Any], raw: str) -> None:
             assert _STRUCTURE.fullmatch(gap), f"lost: {gap!r}"
         elif not is_covered and start is None:
             start = place
-
-
-def shown(items: list[Any]) -> str:
-    """The text that left, in whatever form."""
-    kinds = {item.segment_id: item.segment_type for item in items if isinstance(item, SegmentStart)}
-    out = []
-    for item in items:
-        if isinstance(item, str):
-            out.append(item)
-        elif isinstance(item, Chunk) and item.kind == "text":
-            out.append(item.text)
-        elif isinstance(item, SegmentContent) and kinds[item.segment_id] == "text":
-            out.append(item.delta)
-    return "".join(out)
 
 
 def cut_invariance(subject: Subject, source: Source, rng: random.Random) -> None:
@@ -322,17 +275,6 @@ def nothing_void_is_runnable(subject: Subject, source: Source, rng: random.Rando
     if not later.fault and not every.fault:
         count, allowed = len(runnable(every.items)), len(runnable(later.items))
         assert count == allowed, f"{count} calls are runnable, {allowed} came after what is void"
-
-
-def runnable(items: list[Any]) -> list[Any]:
-    """What a tool loop would run."""
-    calls: list[Any] = [item for item in items if isinstance(item, Invocation) and item.runnable]
-    for item in items:
-        if isinstance(item, ToolCallsReady):
-            calls += [call for call in item.calls if call.runnable]
-        elif isinstance(item, StreamCompleted) and item.response is not None:
-            calls += [call for call in item.response.tool_calls if call.runnable]
-    return calls
 
 
 LAWS: dict[str, Callable[[Subject, Source, random.Random], None]] = {

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from streamflow.events import TERMINAL, BlockComplete, BlockStart, Chunk, StreamCompleted, ToolCallsReady
+from streamflow.events import TERMINAL, BlockComplete, BlockStart, Chunk, StreamCompleted, StreamStart, ToolCallsReady
 from streamflow.testing.laws.outcome import brief
 from streamflow.text.segment_events import Invocation, SegmentContent, SegmentStart
 
@@ -29,6 +29,8 @@ def check_blocks(items: list[Any]) -> None:
             kind, parts = opened.pop(item.index)
             _require(item.kind == kind, f"ends a block of kind {kind}", item)
             _require("".join(parts) == item.content, f"the chunks said {''.join(parts)!r}", item)
+        elif isinstance(item, StreamStart):
+            ended = False  # the next turn of the same flow
         elif isinstance(item, TERMINAL):
             _require(not ended, "is a second end", item)
             _require(not opened, f"blocks {sorted(opened)} are open at the end", item)
