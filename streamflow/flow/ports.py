@@ -98,6 +98,8 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
             value = getattr(self, name)
             if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
                 raise UsageError(f"{name} must be a positive number of seconds, not {value!r}")
+        if self.keep_s < self.lease_s:
+            raise UsageError(f"keep_s={self.keep_s!r} must not be shorter than lease_s={self.lease_s!r}")
 
     @property
     def heartbeat_s(self) -> float:

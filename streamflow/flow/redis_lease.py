@@ -50,6 +50,7 @@ class RedisClaim:
         self.epoch = epoch
         self.next_seq = next_seq
         self.renewed_at = 0.0
+        self.kept_at = 0.0  # when the life of the keys was prolonged: appending renews the lease alone
         self.over = False  # ended, fenced or released
         self.keys = keys
         self._link = link
@@ -110,7 +111,7 @@ class RedisClaim:
         )
         if not self.over:
             self._check(status)
-            self.renewed_at = now
+            self.renewed_at = self.kept_at = now
 
     async def release(self) -> None:
         """Give the right back."""
@@ -190,7 +191,12 @@ class LeaseKeeper:
                 self._blind_until = loop.time() + self._timing.lease_s
 
     async def _renew(self, now: float) -> None:
-        due = [claim for claim in self.claims if now - claim.renewed_at >= self._timing.heartbeat_s]
+        timing = self._timing
+        due = [
+            claim
+            for claim in self.claims
+            if now - claim.renewed_at >= timing.heartbeat_s or now - claim.kept_at >= timing.keep_s / 3
+        ]
         results = await asyncio.gather(*(claim.renew() for claim in due), return_exceptions=True)
         away: BrokerUnavailable | None = None
         for claim, result in zip(due, results, strict=True):

@@ -1,10 +1,12 @@
 """A private redis-server for tests: on a socket of its own, with its append-only file on, to be killed at will."""
 
 import os
+import resource
 import shutil
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +41,7 @@ class RedisServer:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            restore_signals=False,  # a write beyond a limit is then an error, as on a full disk, and no signal
         )
         assert self._process.stdout is not None
         lines = []
@@ -47,6 +50,13 @@ class RedisServer:
             if "ready to accept connections" in line.lower():
                 return self
         raise AssertionError("redis-server did not start:\n" + "".join(lines))
+
+    def command(self, *words: Any) -> Any:
+        """Ask it something, over a connection of its own."""
+        import redis
+
+        with redis.Redis.from_url(self.url) as client:
+            return client.execute_command(*words)
 
     @property
     def pid(self) -> int:
@@ -70,3 +80,11 @@ class RedisServer:
     def go_on(self) -> None:
         """Let it answer again."""
         os.kill(self.pid, signal.SIGCONT)
+
+    def fill_disk(self) -> None:
+        """No file of it can grow any more."""
+        resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+
+    def free_disk(self) -> None:
+        """There is room again."""
+        resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
