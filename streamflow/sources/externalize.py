@@ -121,4 +121,6 @@ class ExternalizingRun:
         if not self.over:
             self.over = True
             self.error = self.error or error
-            self._events = None  # dropping the iterator closes its connection
+            events, self._events = self._events, None
+            if events is not None:
+                events.dispose()  # others may still hold the iterator

@@ -118,6 +118,7 @@ class FallbackRun:
             return []
         self._events = None
         self._held = []
+        error.__traceback__ = None  # it is kept by its stream, and would keep whoever iterates over this one
         announcement = Retrying(self._place, len(self._sources), f"{error.provider or 'source'}: {error.message}")
         return Chain([operator.make_stage() for operator in self._operators]).feed(announcement)
 
@@ -153,4 +154,6 @@ class FallbackRun:
         self.over = True
         self.error = error
         self._leave()
-        self._events = None  # dropping the iterator closes its connection
+        events, self._events = self._events, None
+        if events is not None:
+            events.dispose()  # others may still hold the iterator

@@ -117,12 +117,16 @@ class LiveIterator:
 
     async def aclose(self) -> None:
         """Close the connection; nothing more is delivered."""
-        self._run.dispose()
+        self.dispose()
+
+    def dispose(self) -> None:
+        """Close the connection; nothing more is delivered."""
+        if not self._run.over:
+            self._run.dispose()
 
     def __del__(self) -> None:
         # `break` drops the iterator, and that is all that anybody hears of it.
-        if not self._run.over:
-            self._run.dispose()
+        self.dispose()
 
 
 class Pump:
@@ -163,6 +167,7 @@ class Pump:
             # A subscriber's own fault is not the stream's: it goes where asyncio reports faults of callbacks. An error
             # of the stream arrives here when there is no `on_error` for it.
             who = "a live stream failed, and has no on_error" if fault is run.error else "a subscriber raised"
-            self._loop.call_exception_handler({"message": who, "exception": fault, "task": self._task})
+            # Without the task: asyncio would enter its context, in which this runs already.
+            self._loop.call_exception_handler({"message": who, "exception": fault})
         finally:
             run.dispose()
