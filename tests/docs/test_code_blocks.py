@@ -1,5 +1,6 @@
 """Every Python block of the README and the docs runs, page by page."""
 
+import ast
 import re
 import shlex
 from pathlib import Path
@@ -33,6 +34,14 @@ def test_the_readme_names_commands_that_exist():
     assert {"demo", "test"} <= named <= made
 
 
-def test_the_readme_program_prints_what_it_says(capsys):
-    exec(BLOCK.search(PAGES[0].read_text())[1], {})
+def test_the_readme_programs_print_what_they_say(capsys):
+    flow, bytes_of_anybody = BLOCK.findall(PAGES[0].read_text())
+    exec(flow, {})
+    lines = capsys.readouterr().out.splitlines()
+    shown = "".join(ast.literal_eval(line.removeprefix("show ")) for line in lines if line.startswith("show "))
+    said = [line for line in lines if line.startswith("say ")]
+    assert shown == "It is sunny. Take a hat!"
+    assert said == ["say  'It is sunny. '", "say  'Take a hat!'"]
+    assert lines[-1] == "kept hm end_turn"
+    exec(bytes_of_anybody, {})
     assert capsys.readouterr().out == "Helloend_turn\n"
