@@ -149,9 +149,16 @@ def _source(draft: Draft, block: ImageBlock | DocumentBlock) -> dict[str, Any]:
     source = inline(draft, block.source)
     if not isinstance(source, Base64Source):
         return {"type": "url", "url": source.url}
-    if source.media_type == "text/plain":
-        return {"type": "text", "media_type": "text/plain", "data": b64decode(source.data).decode()}
+    if source.media_type.startswith("text/"):
+        return {"type": "text", "media_type": "text/plain", "data": _decoded(draft, source)}
     return {"type": "base64", "media_type": source.media_type, "data": source.data}
+
+
+def _decoded(draft: Draft, source: Base64Source) -> str:
+    try:
+        return b64decode(source.data).decode()
+    except UnicodeDecodeError as error:
+        raise draft.unsupported(f"a document of {source.media_type} that is not UTF-8") from error
 
 
 def _audio(draft: Draft, own: bool, block: AudioBlock) -> dict[str, Any]:
@@ -223,4 +230,3 @@ _WRITERS: dict[str, Callable[[Draft, bool, Any], dict[str, Any] | None]] = {
     "thinking": _thinking,
     "server_tool": _server_tool,
 }
-

@@ -86,11 +86,29 @@ def _messages(draft: Draft) -> list[dict[str, Any]]:
     _join(turns, "user", pictures)
     for turn in turns:
         turn["content"].sort(key=lambda block: "toolResult" not in block)
+    _name_apart(turns)
     if turns and turns[-1]["role"] == "assistant" and "text" in turns[-1]["content"][-1]:
         turns[-1]["content"][-1]["text"] = turns[-1]["content"][-1]["text"].rstrip()
     if turns and turns[0]["role"] == "assistant":
         turns.insert(0, {"role": "user", "content": [{"text": OPENING}]})
     return turns
+
+
+def _name_apart(turns: list[dict[str, Any]]) -> None:
+    """No two documents of a request may have one name."""
+    names: set[str] = set()
+    inner = [part for turn in turns for block in turn["content"] for part in _with_inner(block) if "document" in part]
+    for document in (part["document"] for part in inner):
+        first = document["name"]
+        number = 1
+        while document["name"] in names:
+            number += 1
+            document["name"] = f"{first} {number}"
+        names.add(document["name"])
+
+
+def _with_inner(block: dict[str, Any]) -> list[dict[str, Any]]:
+    return [block, *block.get("toolResult", {}).get("content", ())]
 
 
 def _join(turns: list[dict[str, Any]], role: str, content: list[dict[str, Any]]) -> None:

@@ -50,6 +50,8 @@ _BODIES: dict[str, Callable[[Draft], dict[str, Any]]] = {
     "watsonx": watsonx.body,
 }
 
+_CONVERSATIONS = ("messages", "contents", "input")
+
 _AUTH_HEADERS = {
     "bearer": ("authorization", "Bearer "),
     "aws": ("authorization", "Bearer "),
@@ -107,6 +109,8 @@ def build_request(
     elif misplaced := sorted(OPTION_NAMES.intersection(options)):
         raise UsageError(f"these options are for mode='prefill': {', '.join(misplaced)}.", provider=provider)
     body = _BODIES[row.dialect](draft)
+    if any(body.get(field) == [] for field in _CONVERSATIONS):
+        raise UsageError("the messages hold nothing that could be sent: add one of the user's.", provider=provider)
     if stream and row.include_usage and include_usage:
         body["stream_options"] = {"include_usage": True}
     merge(body, {name: value for name, value in options.items() if value is not None})

@@ -73,11 +73,18 @@ def _calling(choice: Any) -> Any:
 
 def _contents(draft: Draft) -> list[dict[str, Any]]:
     calls = draft.call_names()
+    ids = {
+        call.id
+        for message in draft.messages
+        if draft.is_own(message)
+        for call in message.tool_calls
+        if not call.invented_id
+    }
     contents: list[dict[str, Any]] = []
     for message in draft.spoken():
         role = "model" if message.role == "assistant" else "user"
         own = draft.is_own(message)
-        parts = [part for block in message.content for part in _parts(draft, own, calls, block)]
+        parts = [part for block in message.content for part in _parts(draft, own, calls, ids, block)]
         if not parts:
             continue
         if contents and contents[-1]["role"] == role:
@@ -89,9 +96,11 @@ def _contents(draft: Draft) -> list[dict[str, Any]]:
     return contents
 
 
-def _parts(draft: Draft, own: bool, calls: dict[str, ToolCallBlock], block: Block) -> list[dict[str, Any]]:
+def _parts(
+    draft: Draft, own: bool, calls: dict[str, ToolCallBlock], ids: set[str], block: Block
+) -> list[dict[str, Any]]:
     if isinstance(block, ToolResultBlock):
-        return _result(draft, calls, block)
+        return _result(draft, calls, ids, block)
     written = _WRITERS[block.type](draft, own, block)
     if written is None:
         return []
@@ -120,7 +129,9 @@ def _tool_call(draft: Draft, own: bool, block: ToolCallBlock) -> dict[str, Any]:
     return {"functionCall": call}
 
 
-def _result(draft: Draft, calls: dict[str, ToolCallBlock], block: ToolResultBlock) -> list[dict[str, Any]]:
+def _result(
+    draft: Draft, calls: dict[str, ToolCallBlock], ids: set[str], block: ToolResultBlock
+) -> list[dict[str, Any]]:
     call = calls.get(block.tool_id)
     name = block.tool_name or (call.name if call is not None else None)
     if not name:
@@ -128,7 +139,7 @@ def _result(draft: Draft, calls: dict[str, ToolCallBlock], block: ToolResultBloc
             f"a result for the call {block.tool_id!r} whose tool is not known", "Pass tool_name= with the result."
         )
     response: dict[str, Any] = {"name": name, "response": {"error" if block.is_error else "output": block.text}}
-    if call is not None and not call.invented_id:
+    if block.tool_id in ids:  # the call went with its id too
         response["id"] = block.tool_id
     media = [_media(draft, part) for part in block.media]
     return [{"functionResponse": response}, *media]

@@ -340,19 +340,34 @@ def in_call_order(messages: Iterable[Message]) -> list[Message]:
     """
     out: list[Message] = []
     places: dict[str, int] = {}
-    for message in messages:
-        if message.role != "tool":
+    turn = 0  # where the results of the latest calls stand
+    for message in (part for whole in messages for part in _results_apart(whole)):
+        if message.role == "assistant":
             places = {call.id: place for place, call in enumerate(message.tool_calls)}
+        if message.role != "tool":
             out.append(message)
+            turn = len(out) if message.role == "assistant" else turn
             continue
+        # What the user says between two results comes after them.
+        here = turn if all(result.tool_id in places for result in message.tool_results) else len(out)
+        here = here - 1 if here == len(out) and out and out[-1].role == "tool" else here
         content = list(message.content)
-        if out and out[-1].role == "tool":
-            content = [*out.pop().content, *content]
+        if here < len(out) and out[here].role == "tool":
+            content = [*out.pop(here).content, *content]
         content.sort(
             key=lambda block: places.get(block.tool_id, len(places)) if isinstance(block, ToolResultBlock) else -1
         )
-        out.append(message.model_copy(update={"content": content}))
+        out.insert(here, message.model_copy(update={"content": content}))
     return out
+
+
+def _results_apart(message: Message) -> list[Message]:
+    """Results that the user gives, as a turn of their own; the rest of the user's message follows."""
+    if message.role != "user" or not message.tool_results:
+        return [message]
+    rest = [block for block in message.content if not isinstance(block, ToolResultBlock)]
+    results = message.model_copy(update={"role": "tool", "content": list(message.tool_results)})
+    return [results, message.model_copy(update={"content": rest})] if rest else [results]
 
 
 def refuse_open_calls(messages: list[Message], provider: str) -> None:

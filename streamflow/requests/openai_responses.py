@@ -18,7 +18,6 @@ from streamflow.requests.blocks import (
 )
 from streamflow.requests.draft import Draft, data_url, image_of, inline, input_json, place_options
 from streamflow.requests.messages import Message
-from streamflow.requests.openai_chat import audio_part
 from streamflow.requests.tool_definitions import ToolDefinition, written_tools
 
 _OPTIONS = {"max_tokens": "max_output_tokens", "temperature": "temperature", "top_p": "top_p"}
@@ -61,7 +60,7 @@ def _items(draft: Draft, message: Message) -> list[dict[str, Any]]:
         return _answered(draft, message)
     items = [_result(draft, result) for result in message.tool_results]
     rest = [block for block in message.content if not isinstance(block, ToolResultBlock)]
-    if len(rest) == 1 and isinstance(rest[0], TextBlock):
+    if len(rest) == 1 and isinstance(rest[0], TextBlock) and rest[0].text:
         items.append({"role": message.role, "content": rest[0].text})
     elif parts := [part for block in rest if (part := _part(draft, block)) is not None]:
         items.append({"role": message.role, "content": parts})
@@ -172,7 +171,7 @@ def _document(draft: Draft, block: DocumentBlock) -> dict[str, Any]:
 
 
 def _audio(draft: Draft, block: AudioBlock) -> dict[str, Any]:
-    return audio_part(draft, block)
+    raise draft.unsupported("audio", "The provider openai takes it, with chat completions.")
 
 
 _PARTS: dict[str, Callable[[Draft, Any], dict[str, Any] | None]] = {

@@ -159,9 +159,7 @@ def _last_speaker(messages: list[Message]) -> str | None:
 class _Log:
     """Gathers text; a picture interrupts it, because only a user's turn can hold one."""
 
-    def __init__(
-        self, row: Endpoint, options: PrefillOptions, rules: Suppression, eot: str, separator: str
-    ) -> None:
+    def __init__(self, row: Endpoint, options: PrefillOptions, rules: Suppression, eot: str, separator: str) -> None:
         self.turns: list[Message] = []
         self.pieces: list[str] = []  # all of the text, for a prompt
         self._row = row
@@ -231,7 +229,7 @@ class _Log:
 
     def _show(self, block: Block) -> None:
         if not self._row.images:
-            raise UsageError(f"{self._row.name} cannot take images.", provider=self._row.name)
+            raise UsageError(f"{self._row.name} takes words only, no {block.type}.", provider=self._row.name)
         self._end_turn()
         self.turns.append(Message.user([block]))
 

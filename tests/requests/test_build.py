@@ -20,6 +20,9 @@ def build(provider: str, messages: object = "hi", **options: object) -> sf.Reque
     return sf.build_request(provider, messages, model="m", **{**places, **options})
 
 
+WAV = {"type": "audio", "source": {"type": "base64", "media_type": "audio/wav", "data": "aGk="}}
+
+
 @pytest.mark.parametrize("provider", ENDPOINTS)
 def test_every_provider_takes_a_string(provider: str) -> None:
     request = build(provider, api_key=KEY)
@@ -144,6 +147,15 @@ def test_system_is_an_option_too() -> None:
     [
         ({"mode": "chat"}, "unknown mode 'chat'"),
         ({"messages": []}, "messages is empty"),
+        *(
+            ({"provider": provider, "messages": [{"role": role, "content": text}]}, "nothing that could be sent")
+            for provider in ("anthropic", "gemini", "bedrock", "google-interactions")
+            for role, text in (("system", "Be brief."), ("user", ""), ("assistant", ""))
+        ),
+        (
+            {"provider": "openai-completions", "messages": [{"role": "user", "content": [WAV]}]},
+            "takes words only, no audio",
+        ),
         ({"messages": 5}, "must be a string or a list"),
         ({"messages": [{"role": "king", "content": "x"}]}, "unknown role 'king'"),
         ({"messages": [3]}, "message 0 is int"),

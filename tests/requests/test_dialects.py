@@ -283,9 +283,7 @@ def test_generated_pictures_can_be_shown_again(provider: str) -> None:
 
 
 def test_a_picture_of_the_responses_api_goes_back_as_its_call() -> None:
-    drawn = sf.Message.assistant(
-        [GeneratedImageBlock(data="aGk=", opaque={"id": "ig_1"})], provider="openai-responses"
-    )
+    drawn = sf.Message.assistant([GeneratedImageBlock(data="aGk=", opaque={"id": "ig_1"})], provider="openai-responses")
     built = body("openai-responses", ["draw", drawn, "bigger"])
     assert built["input"][1] == {
         "type": "image_generation_call",
@@ -307,7 +305,11 @@ def test_previews_are_never_sent() -> None:
         ("openai", AudioBlock(source=Base64Source(media_type="audio/mpeg", data="aGk=")), '"format":"mp3"'),
         ("gemini", AudioBlock(source=Base64Source(media_type="audio/wav", data="aGk=")), '"mimeType":"audio/wav"'),
         ("gemini", ImageBlock(source=UrlSource(url="https://e.org/a.png", media_type="image/png")), '"fileUri"'),
-        ("anthropic", ImageBlock(source=UrlSource(url="https://e.org/a.png")), '"type":"url","url":"https://e.org/a.png"'),
+        (
+            "anthropic",
+            ImageBlock(source=UrlSource(url="https://e.org/a.png")),
+            '"type":"url","url":"https://e.org/a.png"',
+        ),
         ("anthropic", DocumentBlock(source=Base64Source(media_type="text/plain", data="aGk=")), '"data":"hi"'),
         ("openai", DocumentBlock(source=Base64Source(media_type="application/pdf", data="aGk=")), '"file_data"'),
         ("openai-responses", DocumentBlock(source=UrlSource(url="https://e.org/a.pdf")), '"file_url"'),
@@ -481,3 +483,89 @@ def test_the_assistant_may_have_spoken_first(provider: str) -> None:
     built = body(provider, [sf.Message.system("Greet."), sf.Message.assistant("Good day!"), "hi"])
     VALIDATORS[provider](built)
     assert "Good day!" in str(built)
+
+
+# -- conversations of every kind, before every judge
+
+CSV = DocumentBlock(source=Base64Source(media_type="text/csv", data="YSxi"))
+PDF = DocumentBlock(source=Base64Source(media_type="application/pdf", data="aGk="), title="My doc.pdf")
+
+
+def called(*ids: str, **fields: Any) -> Any:
+    return sf.Message.assistant([ToolCallBlock(id=id, name="now") for id in ids], **fields)
+
+
+def answered(id: str, *content: Any) -> ToolResultBlock:
+    return ToolResultBlock(tool_id=id, content=list(content))
+
+
+CONVERSATIONS: dict[str, list[Any]] = {
+    "two turns of one speaker": ["a", "b", sf.Message.assistant("x"), sf.Message.assistant("y"), "c"],
+    "words around a picture": [sf.Message.user(["a", PICTURE, "b"])],
+    "a picture alone": [sf.Message.user([PICTURE])],
+    "results out of order": ["a", called("1", "2"), sf.Message.tool_result("2", "b"), sf.Message.tool_result("1", "a")],
+    "pictures in results": [
+        "a",
+        called("1", "2"),
+        sf.Message.tool_result("1", [PICTURE]),
+        sf.Message.tool_result("2", [TextBlock(text="b"), PICTURE]),
+        "go on",
+    ],
+    "results of the user": [
+        "a",
+        called("1", "2"),
+        sf.Message.user([TextBlock(text="see"), answered("1", PICTURE)]),
+        sf.Message.user([answered("2", TextBlock(text="b"))]),
+    ],
+    "an empty result": ["a", called("1"), sf.Message.tool_result("1", "")],
+    "a picture before a call": [
+        "a",
+        sf.Message.assistant([GeneratedImageBlock(data="aGk="), ToolCallBlock(id="1", name="now")]),
+        sf.Message.tool_result("1", "noon"),
+    ],
+    "a picture and nothing else": ["a", sf.Message.assistant([GeneratedImageBlock(data="aGk=")]), "b"],
+    "calls of another": ["a", called("call|1/é", provider="deepseek"), sf.Message.tool_result("call|1/é", "noon")],
+    "a thought of another": [
+        "a",
+        sf.Message.assistant([ThinkingBlock(text="hm", signature="s"), TextBlock(text="b")], provider="cohere"),
+        "c",
+    ],
+    "an empty turn": ["a", sf.Message.assistant([]), "b", sf.Message.user(""), "c"],
+    "white space": ["a", sf.Message.assistant(" "), "b"],
+    "a begun answer": ["a", sf.Message.assistant("Once ")],
+    "instructions in between": ["a", {"role": "developer", "content": "now"}, "b"],
+    "input that is no object": [
+        "a",
+        sf.Message.assistant([ToolCallBlock(id="1", name="now", input="fast")]),
+        sf.Message.tool_result("1", "noon"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", CONVERSATIONS)
+@pytest.mark.parametrize("provider", VALIDATORS)
+def test_conversations_of_every_kind(provider: str, name: str) -> None:
+    built = body(provider, CONVERSATIONS[name], tools=TOOLS, convert_unsigned_thinking_to_text=True)
+    VALIDATORS[provider](built)
+
+
+def test_the_result_of_a_foreign_call_has_an_id_only_where_the_call_has_one() -> None:
+    built = body("gemini", CONVERSATIONS["calls of another"])
+    assert built["contents"][1]["parts"] == [{"functionCall": {"name": "now", "args": {}}}]
+    assert built["contents"][2]["parts"] == [{"functionResponse": {"name": "now", "response": {"output": "noon"}}}]
+
+
+def test_text_of_any_kind_is_a_document_at_anthropic() -> None:
+    built = body("anthropic", [sf.Message.user(["look", CSV])])
+    source = {"type": "text", "media_type": "text/plain", "data": "a,b"}
+    assert built["messages"][0]["content"][1] == {"type": "document", "source": source}
+    latin = DocumentBlock(source=Base64Source(media_type="text/plain", data="/w=="))
+    with pytest.raises(sf.UsageError, match="not UTF-8"):
+        body("anthropic", [sf.Message.user([latin])])
+
+
+def test_documents_at_bedrock_have_names_of_their_own() -> None:
+    told = [sf.Message.user(["a", PDF, PDF]), called("1"), sf.Message.tool_result("1", [PDF]), "go on"]
+    built = body("bedrock", told, tools=TOOLS)
+    VALIDATORS["bedrock"](built)
+    assert re.findall(r"'name': '(My doc[^']*)'", str(built)) == ["My doc pdf", "My doc pdf 2", "My doc pdf 3"]

@@ -86,7 +86,10 @@ def test_base_url(name: str, base: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("base", "expected"),
     [
-        ("https://r.openai.azure.com", "https://r.openai.azure.com/openai/deployments/m/chat/completions?api-version=v"),
+        (
+            "https://r.openai.azure.com",
+            "https://r.openai.azure.com/openai/deployments/m/chat/completions?api-version=v",
+        ),
         (
             "https://r.openai.azure.com/openai",
             "https://r.openai.azure.com/openai/deployments/m/chat/completions?api-version=v",
@@ -104,7 +107,9 @@ def test_azure(base: str, expected: str) -> None:
 
 def test_vertex() -> None:
     regional = address("vertex", project="p", location="us-central1")
-    assert regional.startswith("https://us-central1-aiplatform.googleapis.com/v1beta1/projects/p/locations/us-central1/")
+    assert regional.startswith(
+        "https://us-central1-aiplatform.googleapis.com/v1beta1/projects/p/locations/us-central1/"
+    )
     assert address("vertex", project="p", location="global").startswith("https://aiplatform.googleapis.com/")
     express = "https://aiplatform.googleapis.com/v1beta1/publishers/google/models/m:streamGenerateContent?alt=sse"
     assert address("vertex") == express

@@ -315,9 +315,7 @@ def test_open_calls_are_answered_on_request() -> None:
 
 # -- recorded streams of real providers
 
-_OPAQUE = re.compile(
-    rb'"(?:signature|thoughtSignature|encrypted_content|data)"\s*:\s*"([A-Za-z0-9+/=_-]{40,})"'
-)
+_OPAQUE = re.compile(rb'"(?:signature|thoughtSignature|encrypted_content|data)"\s*:\s*"([A-Za-z0-9+/=_-]{40,})"')
 ROWS = corpus.streams()
 
 

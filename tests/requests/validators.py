@@ -328,7 +328,10 @@ def bedrock(body: dict[str, Any], model: str = "m") -> None:
     from botocore.validate import ParamValidator
 
     shape = (
-        botocore.session.get_session().get_service_model("bedrock-runtime").operation_model("ConverseStream").input_shape
+        botocore.session.get_session()
+        .get_service_model("bedrock-runtime")
+        .operation_model("ConverseStream")
+        .input_shape
     )
     report = ParamValidator().validate({"modelId": model, **_with_bytes(body)}, shape)
     assert not report.has_errors(), report.generate_report()
