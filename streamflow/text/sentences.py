@@ -151,7 +151,8 @@ class SentenceCutter:
                 if self._opening:
                     self._open()
                 limit = reader.start + self._max
-                match = self._pattern.search(text, self._position)
+                # No farther than the cut by force, or a long read without marks would be searched again for each.
+                match = self._pattern.search(text, self._position, limit + 1)
                 at = match.start() if match else size
                 if at >= limit and size > limit:
                     pieces.append(self._cut_by_force(limit))
