@@ -1,8 +1,9 @@
 """What every journal promises, held against both."""
 
 import asyncio
+import random
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import pytest
@@ -18,16 +19,26 @@ FAST = Timing(lease_s=0.3, keep_s=60)
 
 
 @pytest.fixture(params=["embedded", "redis"])
-async def journal(request: pytest.FixtureRequest) -> AsyncIterator[Journal]:
-    if request.param == "embedded":
-        made: Any = EmbeddedJournal(FAST)
-    else:
-        server = request.getfixturevalue("shared_redis")
-        from streamflow.flow.redis_journal import RedisJournal
+async def make(request: pytest.FixtureRequest) -> AsyncIterator[Callable[[Timing], Journal]]:
+    made: list[Journal] = []
 
-        made = RedisJournal(server.url, timing=FAST)
-    yield made
-    await made.aclose()
+    def make_one(timing: Timing) -> Journal:
+        if request.param == "embedded":
+            made.append(EmbeddedJournal(timing))
+        else:
+            from streamflow.flow.redis_journal import RedisJournal
+
+            made.append(RedisJournal(request.getfixturevalue("shared_redis").url, timing=timing))
+        return made[-1]
+
+    yield make_one
+    for journal in made:
+        await journal.aclose()
+
+
+@pytest.fixture
+def journal(make: Callable[[Timing], Journal]) -> Journal:
+    return make(FAST)
 
 
 @pytest.fixture
@@ -95,6 +106,36 @@ async def test_late_join_at_every_position(journal: Journal, name: str) -> None:
         assert await reading == records[after + 1 :]
     for after in range(-1, 999):
         assert await read_all(await journal.tail(name, after)) == records[after + 1 :], after
+
+
+async def test_join_at_every_position_while_it_is_written(journal: Journal, name: str) -> None:
+    records = stamped(answer(995))
+    claim = await journal.claim(name)
+    readers: list[tuple[int, asyncio.Task[list[Stamped]]]] = []
+    chance = random.Random(3)
+    for record in records[:-1]:
+        await claim.append([record])
+        # At the newest, or at some place before it.
+        after = record.seq if record.seq % 4 else chance.randrange(-1, record.seq + 1)
+        readers.append((after, asyncio.create_task(read_all(await journal.tail(name, after)))))
+    await claim.append(records[-1:])
+    for after, reading in readers:
+        assert await reading == records[after + 1 :], after
+
+
+async def test_a_stream_is_kept_from_its_end_on(make: Callable[[Timing], Journal], name: str) -> None:
+    journal = make(Timing(lease_s=0.3, keep_s=0.6))
+    records = stamped(answer(45))
+    claim = await journal.claim(name)
+    for record in records:
+        await claim.append([record])
+        await asyncio.sleep(0.02)  # longer than it is kept, and never silent for as long as a heartbeat
+    assert await read_all(await journal.tail(name)) == records
+    async with asyncio.timeout(10):
+        while await journal.state(name) is not None:
+            await asyncio.sleep(0.02)
+    with pytest.raises(UnknownStream):
+        await journal.tail(name)
 
 
 async def test_one_producer_wins(journal: Journal, name: str) -> None:
