@@ -10,6 +10,7 @@ from reactivex import Observable
 from reactivex.abc import DisposableBase
 
 from streamflow.errors import LimitExceeded, StreamflowError
+from streamflow.loops import run_on_loop
 
 T = TypeVar("T")
 
@@ -156,17 +157,8 @@ class ObservableIterator(AsyncIterator[T], Generic[T]):
         self._notify()
 
     def _notify(self) -> None:
-        loop = self._loop
-        if loop is None or loop.is_closed():
-            return
-        try:
-            here = asyncio.get_running_loop() is loop
-        except RuntimeError:
-            here = False
-        if here:
-            self._wake.set()
-        else:
-            loop.call_soon_threadsafe(self._wake.set)
+        if self._loop is not None:
+            run_on_loop(self._loop, self._wake.set)
 
 
 def aiter(observable: Observable[T], *, max_items: int = 1_000_000) -> ObservableIterator[T]:

@@ -10,6 +10,7 @@ from streamflow.events import TERMINAL, ErrorInfo, Stamped
 from streamflow.flow.closing import closing_events
 from streamflow.flow.flow import Flow
 from streamflow.flow.ports import BrokerUnavailable, Claim, Fenced, Journal
+from streamflow.loops import run_on_loop
 
 logger = logging.getLogger("streamflow")
 
@@ -187,14 +188,7 @@ class Publication:
         self._tell(self._gate)
 
     def _tell(self, event: asyncio.Event) -> None:
-        try:
-            here = asyncio.get_running_loop() is self._loop
-        except RuntimeError:
-            here = False
-        if here:
-            event.set()
-        elif not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(event.set)
+        run_on_loop(self._loop, event.set)
 
 
 async def publish(

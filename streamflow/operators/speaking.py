@@ -1,7 +1,6 @@
 """How sentences become sound on an event loop: some at a time, delivered in their order."""
 
 import asyncio
-import contextlib
 import inspect
 import threading
 from collections import deque
@@ -16,6 +15,7 @@ from reactivex.disposable import Disposable, SerialDisposable
 
 from streamflow.audio import AudioSegment
 from streamflow.events import Notice, Retrying, Sentence, StreamCompleted, StreamFailed, StreamStart
+from streamflow.loops import run_on_loop
 from streamflow.text.spoken import Spoken
 
 _IN_ORDER = (StreamStart, StreamCompleted, StreamFailed)
@@ -87,14 +87,7 @@ class _SpeakRun:
 
     def post(self, action: Callable[..., None], *args: Any) -> None:
         """Act on the loop; at once, where that is the one that runs."""
-        try:
-            here = asyncio.get_running_loop() is self._loop
-        except RuntimeError:
-            here = False
-        if here:
-            action(*args)
-        else:
-            _call_on(self._loop, action, *args)
+        run_on_loop(self._loop, action, *args)
 
     def dispose(self) -> None:
         """Deliver nothing more; cancel what is in flight."""
@@ -329,9 +322,4 @@ def _loop_in_thread() -> tuple[asyncio.AbstractEventLoop, Callable[[], None]]:
 
     threading.Thread(target=lambda: asyncio.run(live()), name="streamflow-speak", daemon=True).start()
     loop, over = started.result()
-    return loop, lambda: _call_on(loop, over.set)
-
-
-def _call_on(loop: asyncio.AbstractEventLoop, action: Callable[..., object], *args: Any) -> None:
-    with contextlib.suppress(RuntimeError):  # the loop is closed: all of this is over
-        loop.call_soon_threadsafe(action, *args)
+    return loop, lambda: run_on_loop(loop, over.set)

@@ -9,6 +9,7 @@ import msgspec
 from streamflow.blobs import BlobStore
 from streamflow.events import Image, ImagePreview, Response, StreamCompleted
 from streamflow.fold import Fold, with_response
+from streamflow.loops import run_on_loop
 from streamflow.requests.media import externalize_images
 from streamflow.sources.context import StreamContext
 from streamflow.sources.live import LiveIterator, LiveStream
@@ -104,14 +105,7 @@ class ExternalizingRun:
 
     def dispose(self) -> None:
         """Close the connection and say nothing more; safe from any thread."""
-        try:
-            inside = asyncio.get_running_loop() is self._loop
-        except RuntimeError:
-            inside = False
-        if inside:
-            self._finish(None)
-        elif not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._finish, None)
+        run_on_loop(self._loop, self._finish, None)
 
     def response(self) -> Response:
         """What was given out so far."""

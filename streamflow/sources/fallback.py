@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from streamflow.errors import StreamflowError, UsageError
 from streamflow.events import Notice, Raw, Response, Retrying, StreamStart, Usage
+from streamflow.loops import run_on_loop
 from streamflow.sources.context import StreamContext
 from streamflow.sources.live import LiveStream
 from streamflow.sources.run import Run, Stats
@@ -134,14 +135,7 @@ class FallbackRun:
 
     def dispose(self) -> None:
         """Close the connection and say nothing more; safe from any thread."""
-        try:
-            inside = asyncio.get_running_loop() is self._loop
-        except RuntimeError:
-            inside = False
-        if inside:
-            self._finish(None)
-        elif not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._finish, None)
+        run_on_loop(self._loop, self._finish, None)
 
     def response(self) -> Response:
         """What was given out so far."""

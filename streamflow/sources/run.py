@@ -16,6 +16,7 @@ import msgspec
 
 from streamflow.errors import StreamflowError, UsageError
 from streamflow.events import Response, Retrying
+from streamflow.loops import run_on_loop
 from streamflow.recordings import RecordingWriter
 from streamflow.requests.request import Request
 from streamflow.sources.answer import Answer
@@ -282,30 +283,20 @@ class Run:
 
     def cancel(self) -> None:
         """End with ``cancelled`` and what came; safe from any thread."""
-        self._here(self._stop, None)
+        run_on_loop(self._loop, self._stop, None)
 
     def fail(self, error: StreamflowError) -> None:
         """End with this error and what came; safe from any thread."""
-        self._here(self._stop, error)
+        run_on_loop(self._loop, self._stop, error)
 
     def dispose(self) -> None:
         """Close the connection and say nothing more; safe from any thread, any number of times."""
-        self._here(self._dispose)
+        run_on_loop(self._loop, self._dispose)
 
     def check_context(self) -> None:
         """Ask ``is_cancelled``, between events; only needed where `asks_context`."""
         if self._context.cancelled:
             self._stop(None)
-
-    def _here(self, action: Callable[..., None], *values: Any) -> None:
-        try:
-            inside = asyncio.get_running_loop() is self._loop
-        except RuntimeError:
-            inside = False
-        if inside:
-            action(*values)
-        elif not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(action, *values)
 
     def _stop(self, error: StreamflowError | None) -> None:
         if self.over or self._stopped or self._answer.delivered:

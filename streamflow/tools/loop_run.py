@@ -20,6 +20,7 @@ from streamflow.events import (
     Usage,
 )
 from streamflow.fold import Fold, call_of, is_client_call, with_response
+from streamflow.loops import run_on_loop
 from streamflow.operators import tool_accumulate
 from streamflow.requests.blocks import ToolResultBlock
 from streamflow.requests.history import History
@@ -121,21 +122,11 @@ class LoopRun:
 
     def cancel(self) -> None:
         """End with ``cancelled`` and what came; safe from any thread."""
-        self._here(self._stop)
+        run_on_loop(self._loop, self._stop)
 
     def dispose(self) -> None:
         """End everything and say nothing more; safe from any thread."""
-        self._here(self._finish, None)
-
-    def _here(self, action: Callable[..., None], *values: Any) -> None:
-        try:
-            inside = asyncio.get_running_loop() is self._loop
-        except RuntimeError:
-            inside = False
-        if inside:
-            action(*values)
-        elif not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(action, *values)
+        run_on_loop(self._loop, self._finish, None)
 
     def response(self) -> Response:
         """What was given out so far."""
