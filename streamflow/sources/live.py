@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any
 
 from reactivex import Observable, abc
@@ -88,18 +88,19 @@ class LiveStream(Observable[Any]):
         return f"LiveStream({' | '.join(map(repr, self._operators))})"
 
 
-class LiveIterator:
-    """One run, pulled by ``async for``. Leaving the loop closes the connection at once."""
+class _Reading:
+    """The events of one run, one by one.
+
+    Apart from the iterator, which must be free when a loop is left: an exception that somebody keeps, of an attempt
+    that failed for instance, keeps the frames of all who waited, and with them what those frames hold.
+    """
 
     def __init__(self, run: Run) -> None:
         self._run = run
         self._events: Iterator[Any] = iter(())
         self._raised = False
 
-    def __aiter__(self) -> "LiveIterator":
-        return self
-
-    async def __anext__(self) -> Any:
+    async def next_event(self) -> Any:
         run = self._run
         while True:
             if run.asks_context:
@@ -114,6 +115,20 @@ class LiveIterator:
                     raise run.error
                 raise StopAsyncIteration
             self._events = events
+
+
+class LiveIterator:
+    """One run, pulled by ``async for``. Leaving the loop closes the connection at once."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._reading = _Reading(run)
+
+    def __aiter__(self) -> "LiveIterator":
+        return self
+
+    def __anext__(self) -> Coroutine[Any, Any, Any]:
+        return self._reading.next_event()
 
     async def aclose(self) -> None:
         """Close the connection; nothing more is delivered."""

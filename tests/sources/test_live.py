@@ -168,3 +168,31 @@ async def test_a_kept_connection_does_not_remember_its_answers():
         assert len(fake.connections) == 1
         [(protocol, _)] = next(iter(llm._settings.http._session.connector._conns.values()))
         assert not protocol.closed._callbacks
+
+
+async def test_leaving_closes_the_connection_whoever_keeps_an_exception():
+    kept: list[BaseException] = []
+    async with FakeProvider(Answer("one", Stall())) as fake, connected(fake) as llm:
+        stream = llm.stream("hi")
+        start = stream._start
+
+        def remembering(*arguments):
+            run = start(*arguments)
+            read = run.read
+
+            async def remember_and_read():
+                try:
+                    raise KeyError("its frames are those of all who wait")
+                except KeyError as error:
+                    kept.append(error)
+                return await read()
+
+            run.read = remember_and_read
+            return run
+
+        stream._start = remembering
+        async for event in stream:
+            if isinstance(event, Chunk):
+                break
+        await fake.wait_closed()
+    assert kept
