@@ -58,7 +58,11 @@ def _asked(text):
 
 
 def _events(client, text):
-    return list(client.converse_stream(**_asked(text))["stream"])
+    stream = client.converse_stream(**_asked(text))["stream"]
+    try:
+        return list(stream)
+    finally:
+        stream.close()
 
 
 def _deltas(events):
