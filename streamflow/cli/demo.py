@@ -71,7 +71,7 @@ class _Board:
         screen = Group(Line(self.thought, style="dim italic"), Line(self.shown))
         counts = "\n".join(f"{count:>4} {name}" for name, count in self.events.items())
         side_by_side = Table.grid(expand=True)
-        for ratio in (4, 4, 3):
+        for ratio in (5, 5, 4):
             side_by_side.add_column(ratio=ratio)
         side_by_side.add_row(
             Panel(screen, title="ui"),
@@ -98,6 +98,8 @@ async def _converse(console: Console, speed: float, audio: Path | None, transcri
             *_, segments = await asyncio.gather(
                 _show(flow["thinking"], board), _show(flow["ui"], board), _count(flow, board), _say(flow["tts"], board)
             )
+    if not console.is_terminal:
+        console.print()  # a live board ends its last line on a terminal only
     if not has_voice:
         console.print("espeak-ng is not installed, so the voice only shows its sentences (apt-get install espeak-ng)")
     elif audio is not None:

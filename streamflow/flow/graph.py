@@ -1,5 +1,6 @@
 """What a flow is made of, as data, as text and as mermaid."""
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -66,9 +67,11 @@ def _label(text: str) -> str:
 def _name(value: Any) -> str:
     name = getattr(value, "name", None)
     if name is None:
-        # An operator of another kind is a function inside the one that made it; reactivex curries that away.
-        name = getattr(value, "__qualname__", type(value).__name__).partition(".")[0]
-        name = "rx" if name == "curry_flip" else name
+        # An operator of another kind is a function inside the one that made it; reactivex's own are curried, with the
+        # function that they curry (`filter_`) beside the arguments.
+        cells = [cell.cell_contents for cell in getattr(value, "__closure__", None) or ()]
+        curried = next((cell for cell in cells if inspect.isfunction(cell)), value)
+        name = getattr(curried, "__qualname__", type(value).__name__).partition(".")[0].rstrip("_")
     return f"{name}()"
 
 

@@ -358,7 +358,7 @@ def test_the_graph_shows_what_is_connected():
     assert (graph.operators, graph.events) == (["visible_filter()"], 2)
     assert "visible_filter()" in graph.mermaid()
     assert "ui (conflate)" in graph.mermaid()
-    assert "ui" in str(graph)
+    assert "map() | ui (conflate)" in str(graph)
 
 
 def test_ten_thousand_subscriptions_leave_nothing_behind():
