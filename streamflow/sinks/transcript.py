@@ -1,6 +1,7 @@
 """Transcripts: a flow on disk as it streams, as JSON lines or as markdown.
 
-Each event is one write of the operating system, so that a process that is killed leaves whole lines behind.
+Each event is one write of the operating system, so that a process that is killed leaves whole lines behind; only the
+last may be torn, and whoever reads or continues the file leaves such a line out.
 """
 
 import os
@@ -21,7 +22,7 @@ class Transcript(ObserverBase[Any]):
     """An observer that writes what it sees: ``flow.subscribe(Transcript("talk.jsonl"))``.
 
     The ending of the path chooses the form: ``.md`` is for people, anything else is JSON lines. A file that exists is
-    continued; a torn last line, left by a full disk, is cut off first.
+    continued; a torn last line, left by a full disk or a kill, is cut off first.
 
     >>> import tempfile, streamflow as sf
     >>> path = Path(tempfile.mkdtemp()) / "talk.jsonl"
