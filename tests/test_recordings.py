@@ -15,8 +15,8 @@ import streamflow as sf
 from streamflow.events import Sentence
 from streamflow.operators import normalize_provider, record, sentence_segment, sse_decode, visible_filter, wire_decode
 from streamflow.recordings import Piece, Recording, RecordingWriter, from_capture
+from streamflow.testing import run_virtually
 from tests.recordings.make import RECORDINGS
-from tests.support.virtual_loop import run_virtual
 from tests.test_architecture import ROOT
 
 OPENAI = next(recording for recording in RECORDINGS if recording.name == "openai_text")
@@ -99,7 +99,7 @@ def test_async_replay_waits_for_its_reader_and_keeps_its_times():
         return [(round(loop.time(), 6), item) async for item in sf.replay(timed(OPENAI.wire))]
 
     recording = timed(OPENAI.wire)
-    assert run_virtual(main()) == [(piece.t, piece.item) for piece in recording.pieces]
+    assert run_virtually(main()) == [(piece.t, piece.item) for piece in recording.pieces]
 
 
 def test_recording_replay_is_recorded_the_same(tmp_path):

@@ -12,11 +12,10 @@ from reactivex.subject import Subject
 import streamflow as sf
 from streamflow.events import Chunk, Notice, StreamCompleted, StreamFailed
 from streamflow.operators import sse_decode, visible_filter
-from streamflow.testing import FakeProvider, Text
+from streamflow.testing import FakeProvider, Text, run_virtually
 from tests.flow.events import Pulled, answer, text_of
 from tests.recordings.make import RECORDINGS
 from tests.support.grammar import assert_grammar
-from tests.support.virtual_loop import run_virtual
 
 WIRE = next(recording.wire for recording in RECORDINGS if recording.name == "openai_text")
 
@@ -399,5 +398,5 @@ def test_virtual_time_is_the_time_of_the_loop():
         await flow.response()
         return [item.t for item in stamped]
 
-    assert run_virtual(main()) == [float(second) for second in range(len(answer(3)))]
+    assert run_virtually(main()) == [float(second) for second in range(len(answer(3)))]
     assert isinstance(answer(1)[-1], StreamCompleted)

@@ -8,8 +8,8 @@ from reactivex.subject import Subject
 import streamflow as sf
 from streamflow.events import Chunk, Notice, StreamCompleted
 from streamflow.operators import visible_filter
+from streamflow.testing import run_virtually
 from tests.flow.events import Pulled, answer, text_of
-from tests.support.virtual_loop import run_virtual
 
 WORDS = 2000
 
@@ -53,7 +53,7 @@ def test_a_blocking_reader_makes_the_source_wait_and_loses_nothing():
             lead.append(source.taken - len(items))
         return items, lead
 
-    items, lead = run_virtual(main())
+    items, lead = run_virtually(main())
     assert text(items) == text_of(WORDS)
     assert max(lead) <= 12
 
@@ -69,7 +69,7 @@ def test_a_stuck_reader_is_cut_off_and_the_others_go_on():
         rest, error = await until_error(stuck)
         return first, items, ended, rest, error
 
-    first, items, ended, rest, error = run_virtual(main())
+    first, items, ended, rest, error = run_virtually(main())
     assert first.text == "word0 "
     assert text(items) == text_of(WORDS)
     assert ended == pytest.approx(5)
@@ -86,7 +86,7 @@ def test_a_conflating_reader_gets_larger_chunks_and_all_of_the_text():
         source_end = asyncio.get_running_loop().time()
         return await slow, source_end
 
-    items, source_end = run_virtual(main())
+    items, source_end = run_virtually(main())
     assert text(items) == text_of(WORDS)
     assert len(items) < WORDS / 5
     assert source_end == pytest.approx(WORDS * 0.01, rel=0.05)
@@ -101,7 +101,7 @@ def test_dropping_says_how_many_and_keeps_the_newest():
         await flow.response()
         return [first] + [item async for item in reader]
 
-    items = run_virtual(main())
+    items = run_virtually(main())
     dropped = [item for item in items if isinstance(item, Notice)]
     assert [item.code for item in dropped] == ["dropped"]
     assert dropped[0].raw + len(items) - 1 == len(answer(50))
@@ -124,7 +124,7 @@ def test_a_bound_that_is_reached_ends_the_branch_with_a_typed_error(policy, boun
         await anext(reader)
         return await flow.response(), await until_error(reader)
 
-    response, (_, error) = run_virtual(main())
+    response, (_, error) = run_virtually(main())
     assert response.complete
     assert isinstance(error, sf.LimitExceeded)
     assert bound in str(error)
@@ -139,7 +139,7 @@ def test_unbounded_waits_for_a_reader_that_comes_late():
         await flow.response()
         return [first] + [item async for item in reader]
 
-    assert text(run_virtual(main())) == text_of(WORDS)
+    assert text(run_virtually(main())) == text_of(WORDS)
 
 
 def test_a_source_that_cannot_wait_is_kept_up_to_the_cap():
@@ -154,9 +154,9 @@ def test_a_source_that_cannot_wait_is_kept_up_to_the_cap():
         source.on_completed()
         return [await reading] + [item async for item in reader]
 
-    assert text(run_virtual(main(1000))) == text_of(100)
+    assert text(run_virtually(main(1000))) == text_of(100)
     with pytest.raises(sf.LimitExceeded):
-        run_virtual(main(50))
+        run_virtually(main(50))
 
 
 def test_fast_transcript_slow_screen_dead_voice():
@@ -176,7 +176,7 @@ def test_fast_transcript_slow_screen_dead_voice():
                 pass
         return items, at, await screen, flow.journal.bytes
 
-    items, at, shown, kept = run_virtual(main())
+    items, at, shown, kept = run_virtually(main())
     assert text(items) == text(shown) == text_of(WORDS)
     assert at < WORDS * 0.001 * 1.05 + 0.5 + 0.1
     assert kept < 2_000_000

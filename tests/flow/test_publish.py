@@ -16,9 +16,9 @@ from streamflow.flow import Flow
 from streamflow.flow.embedded import EmbeddedJournal
 from streamflow.flow.ports import Journal, Taken
 from streamflow.flow.publish import BATCH_EVENTS, publish
+from streamflow.testing import run_virtually
 from tests.flow.events import Pulled, answer, text_of
 from tests.support.redis_server import RedisServer
-from tests.support.virtual_loop import run_virtual
 
 
 async def read_all(journal: Journal, stream: str) -> list[Stamped]:
@@ -45,7 +45,7 @@ async def _timed_pages(events: list[Any], pause_s: float) -> list[tuple[float, i
 
 
 def test_the_first_delta_goes_at_once_and_later_ones_gather_for_10_to_20_ms() -> None:
-    pages = run_virtual(_timed_pages(answer(200), pause_s=0.001))
+    pages = run_virtually(_timed_pages(answer(200), pause_s=0.001))
     assert pages[0] == (pytest.approx(0.001), 1)
     assert sum(count for _, count in pages) == 205
     gaps = [later - earlier for (earlier, _), (later, _) in pairwise(pages[:-1])]
@@ -54,13 +54,13 @@ def test_the_first_delta_goes_at_once_and_later_ones_gather_for_10_to_20_ms() ->
 
 
 def test_a_slow_source_never_waits() -> None:
-    pages = run_virtual(_timed_pages(answer(20), pause_s=0.03))
+    pages = run_virtually(_timed_pages(answer(20), pause_s=0.03))
     assert [count for _, count in pages] == [1] * 25
     assert [when for when, _ in pages] == pytest.approx([0.03 * number for number in range(1, 26)])
 
 
 def test_a_burst_goes_in_batches() -> None:
-    pages = run_virtual(_timed_pages(answer(1000), pause_s=0.0))
+    pages = run_virtually(_timed_pages(answer(1000), pause_s=0.0))
     assert sum(count for _, count in pages) == 1005
     assert pages[-1][0] < 0.1
     assert max(count for _, count in pages) <= 512
