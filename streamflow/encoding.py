@@ -39,7 +39,10 @@ def from_json(data: bytes | str) -> Any:
     >>> from_json('{"type":"Notice","code":"gap"}')
     Notice(code='gap', message='', raw=None)
     """
-    return _with_live_errors(_decoder.decode(data))
+    try:
+        return _with_live_errors(_decoder.decode(data))
+    except RecursionError:
+        raise msgspec.DecodeError("the JSON is nested too deeply") from None
 
 
 def _with_live_errors(event: Any) -> Any:

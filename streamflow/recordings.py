@@ -7,11 +7,10 @@ piece, ``{"t": seconds, "text": ...}`` or ``{"t": seconds, "base64": ...}``, or 
 """
 
 import base64
-import binascii
 import json
 import os
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -234,7 +233,7 @@ def load_recording(path: str | os.PathLike[str], *, provider: str = "") -> Recor
 
 
 def _own(data: bytes, head: dict[str, Any], path: Any, provider: str) -> Recording:
-    if head["streamflow"] != VERSION:
+    if head["streamflow"] != VERSION or head["streamflow"] is True:
         raise UsageError(f"{path} is a recording of version {head['streamflow']!r}; this release reads {VERSION}")
     pieces: list[Piece] = []
     end, end_t, error = "cut", 0.0, None
@@ -243,34 +242,56 @@ def _own(data: bytes, head: dict[str, Any], path: Any, provider: str) -> Recordi
         if not line:
             continue
         fields = _object(line)
-        if fields is None or not isinstance(fields.get("t"), int | float):
+        if fields is None or not _is_time(fields.get("t")):
             if offset + len(line) == len(data):
                 break  # the last line was torn: the writer was killed
             raise ProtocolError(f"{path}: the line at byte {offset} is no line of a recording", position=offset)
         end_t = fields["t"]
-        if "end" in fields:
-            end = fields["end"]
-        elif "error" in fields:
-            end, error = "error", error_from_info(msgspec.convert(fields["error"], ErrorInfo))
-        else:
-            pieces.append(Piece(end_t, _item(fields, path, offset)))
+        try:
+            if "end" in fields:
+                end = _choice(fields["end"], ENDS)
+            elif "error" in fields:
+                end, error = "error", error_from_info(msgspec.convert(fields["error"], ErrorInfo))
+            else:
+                pieces.append(Piece(end_t, _item(fields)))
+        except (KeyError, TypeError, ValueError, msgspec.MsgspecError) as fault:
+            message = f"{path}: the line at byte {offset} cannot be read ({fault})"
+            raise ProtocolError(message, position=offset) from fault
         offset += len(line) + 1
-    name = provider or head.get("provider") or ""
-    return Recording(name, tuple(pieces), end, end_t, error, head.get("headers") or {})
+    name, headers = provider or head.get("provider") or "", head.get("headers") or {}
+    if not isinstance(name, str) or not _is_texts(headers):
+        raise ProtocolError(f"{path}: the first line is none of a recording", position=0)
+    return Recording(name, tuple(pieces), end, end_t, error, headers)
 
 
-def _item(fields: dict[str, Any], path: Any, offset: int) -> Any:
-    try:
-        if "text" in fields:
-            return fields["text"].encode()
-        if "base64" in fields:
-            return base64.b64decode(fields["base64"], validate=True)
-        if "string" in fields:
-            return fields["string"]
-        return from_json(orjson.dumps(fields["event"]))
-    except (KeyError, ValueError, AttributeError, binascii.Error, msgspec.ValidationError) as error:
-        message = f"{path}: the line at byte {offset} cannot be read ({error})"
-        raise ProtocolError(message, position=offset) from error
+def _is_time(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+
+
+def _choice(value: Any, allowed: tuple[str, ...]) -> str:
+    if value not in allowed:
+        raise ValueError(f"{value!r} is none of {', '.join(allowed)}")
+    return str(value)
+
+
+def _item(fields: dict[str, Any]) -> Any:
+    for name, read in _READERS.items():
+        if name in fields:
+            if not isinstance(fields[name], str):
+                raise TypeError(f"{name} must be a text")
+            return read(fields[name])
+    return from_json(orjson.dumps(fields["event"]))
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "text": str.encode,
+    "base64": lambda text: base64.b64decode(text, validate=True),
+    "string": str,
+}
 
 
 def from_capture(data: bytes, *, provider: str = "") -> Recording:
@@ -296,28 +317,32 @@ def _cassette(data: bytes) -> dict[str, Any] | None:
             raise UsageError("a VCR cassette in YAML needs the extra: pip install 'streamflow-rx[vcr]'") from None
         try:
             loaded = yaml.safe_load(data)
-        except yaml.YAMLError:
+        except (yaml.YAMLError, RecursionError):
             return None
     return loaded if isinstance(loaded, dict) and isinstance(loaded.get("interactions"), list) else None
 
 
 def _from_cassette(cassette: dict[str, Any], provider: str) -> Recording:
     for interaction in cassette["interactions"]:
-        response = interaction.get("response") or {}
-        body = response.get("body") or {}
-        raw = body.get("string", body.get("base64_string", "")) if isinstance(body, dict) else body
-        data = raw if isinstance(raw, bytes) else str(raw).encode("utf-8", "surrogateescape")
-        if isinstance(body, dict) and "base64_string" in body:
-            data = base64.b64decode(data)
-        if not data:
-            continue
-        headers = {
-            name: value[0] if isinstance(value, list) else str(value)
-            for name, value in (response.get("headers") or {}).items()
-        }
-        capture = from_capture(data, provider=provider)
-        return msgspec.structs.replace(capture, headers=kept_headers(headers))
+        try:
+            data, headers = _answer(interaction)
+        except (AttributeError, TypeError, ValueError) as fault:
+            raise ProtocolError(f"the cassette cannot be read ({fault})") from fault
+        if data:
+            capture = from_capture(data, provider=provider)
+            return msgspec.structs.replace(capture, headers=kept_headers(headers))
     raise UsageError("the cassette has no response with a body")
+
+
+def _answer(interaction: Any) -> tuple[bytes, dict[str, str]]:
+    response = interaction.get("response") or {}
+    body = response.get("body") or {}
+    raw = body.get("string", body.get("base64_string", "")) if isinstance(body, dict) else body
+    data = raw if isinstance(raw, bytes) else str(raw).encode("utf-8", "surrogateescape")
+    if isinstance(body, dict) and "base64_string" in body:
+        data = base64.b64decode(data)
+    headers = (response.get("headers") or {}).items()
+    return data, {str(name): str(value[0] if isinstance(value, list) and value else value) for name, value in headers}
 
 
 def _object(line: bytes) -> dict[str, Any] | None:

@@ -29,6 +29,8 @@ from streamflow.sources.addresses import check_url, is_public_address
 MAX_BYTES = 20 * 1024 * 1024
 MAX_REDIRECTS = 3
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
+# Media are compressed in their own way; what is packed once more could be a bomb.
+_HEADERS = {"accept": "*/*", "accept-encoding": "identity"}
 _MEDIA = ("image/", "audio/", "video/", "text/plain", "application/pdf")
 
 
@@ -75,7 +77,11 @@ async def fetch_media(
     connector = aiohttp.TCPConnector(resolver=guard, use_dns_cache=False)
     timeout = aiohttp.ClientTimeout(total=timeout_s)
     async with aiohttp.ClientSession(
-        connector=connector, timeout=timeout, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
+        connector=connector,
+        timeout=timeout,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
+        trust_env=False,
     ) as session:
         fetcher = _Fetcher(session, max_bytes, is_allowed, schemes)
         return [await fetcher.message(message) for message in as_messages(messages)]
@@ -110,7 +116,7 @@ class _Fetcher:
         try:
             for _ in range(MAX_REDIRECTS + 1):
                 self._check(url)
-                async with self._session.get(url, allow_redirects=False, headers={"accept": "*/*"}) as reply:
+                async with self._session.get(url, allow_redirects=False, headers=_HEADERS) as reply:
                     if reply.status in _REDIRECTS and reply.headers.get("location"):
                         url = urljoin(url, reply.headers["location"])
                         continue
@@ -129,6 +135,8 @@ class _Fetcher:
     async def _read(self, reply: aiohttp.ClientResponse, given: str | None) -> Base64Source:
         if reply.status != 200:
             raise TransportError(f"media could not be loaded: HTTP {reply.status}", status=reply.status)
+        if reply.headers.get("content-encoding", "identity").strip().lower() not in ("identity", ""):
+            raise ProtocolError("media could not be loaded: they are packed, although that was not asked for")
         media_type = reply.content_type or given or ""
         if not media_type.startswith(_MEDIA):
             raise ProtocolError(f"media could not be loaded: {media_type!r} is no picture, sound or document")
