@@ -18,7 +18,7 @@ from streamflow.inspector.verdict import GAP_S, verdict_of
 # In the order in which they need each other.
 MODULES = (
     *("dom", "trace", "clock", "list", "columns", "graph", "timeline"),
-    *("detail", "verdict", "pane", "compare", "main"),
+    *("detail", "verdict", "pane", "compare", "main", "boot"),
 )
 _IMPORT = re.compile(r"^import .*?;\n", re.M | re.S)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let)\b)", re.M)

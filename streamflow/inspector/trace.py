@@ -66,6 +66,7 @@ class Trace(msgspec.Struct, frozen=True):
     sentences: list[SentenceRow]
     stages: list[StageFigures]
     error: StreamflowError | None = None
+    live: bool = False
 
     @property
     def has_bytes(self) -> bool:
@@ -75,16 +76,18 @@ class Trace(msgspec.Struct, frozen=True):
     def data(self) -> dict[str, Any]:
         """What the page gets."""
         recording = self.recording
-        wire = recording.data if self.has_bytes else b""
+        has_bytes = self.has_bytes
+        wire = recording.data if has_bytes else b""
         return {
             "name": self.name,
             "provider": recording.provider,
             "blocks": self.blocks,
+            "live": self.live,
             "end": recording.end,
-            "end_t": recording.end_t,
+            "end_t": round(recording.end_t, 6),
             "headers": recording.headers,
             "wire": _wire(wire),
-            "pieces": [[round(piece.t, 6), len(piece.item) if self.has_bytes else 1] for piece in recording.pieces],
+            "pieces": [[round(piece.t, 6), len(piece.item) if has_bytes else 1] for piece in recording.pieces],
             "frames": [[frame.start, frame.end, _name(frame)] for frame in self.frames],
             "frames_at_end": self.frames_at_end,
             "events": [orjson.Fragment(to_json(_light(event))) for event in self.events],
@@ -96,9 +99,16 @@ class Trace(msgspec.Struct, frozen=True):
 
 
 def trace_of(
-    recording: Recording, name: str = "", *, blocks: str = "xml", operators: Sequence[Operator[Any, Any]] | None = None
+    recording: Recording,
+    name: str = "",
+    *,
+    blocks: str = "xml",
+    operators: Sequence[Operator[Any, Any]] | None = None,
+    live: bool = False,
 ) -> Trace:
     """Run a recording through the usual chain, or through ``operators`` behind the provider's dialect, and keep it all.
+
+    ``live`` says that more is to come: what is held stays held, and a missing end is no fault yet.
 
     >>> from streamflow.recordings import from_capture
     >>> wire = b'data: {"choices":[{"delta":{"content":"Hi."},"finish_reason":"stop"}]}\\n\\ndata: [DONE]\\n\\n'
@@ -122,18 +132,19 @@ def trace_of(
         chain += [block_split(list(BLOCKS[blocks]))] if BLOCKS[blocks] else []
         chain += [tool_accumulate()]
     seen = probe(*chain, sentence_segment(ids=lambda: "s"))
-    error = _run(seen, items)
-    return _read(recording, name, blocks, seen, error, has_bytes)
+    error = _run(seen, items, live)
+    return _read(recording, name, blocks, seen, error, has_bytes, live)
 
 
-def _run(seen: Probe, items: Sequence[Any]) -> StreamflowError | None:
+def _run(seen: Probe, items: Sequence[Any], live: bool) -> StreamflowError | None:
     chain = Chain([seen.operators[0].make_stage()])
     for item in items:
         chain.feed(item)
         if chain.error is not None:
             break
     else:
-        chain.finish()
+        if not live:
+            chain.finish()
     error = chain.error
     if error is None or (isinstance(error, StreamflowError) and not isinstance(error, UsageError)):
         return error
@@ -141,7 +152,13 @@ def _run(seen: Probe, items: Sequence[Any]) -> StreamflowError | None:
 
 
 def _read(
-    recording: Recording, name: str, blocks: str, seen: Probe, error: StreamflowError | None, has_bytes: bool
+    recording: Recording,
+    name: str,
+    blocks: str,
+    seen: Probe,
+    error: StreamflowError | None,
+    has_bytes: bool,
+    live: bool,
 ) -> Trace:
     logs = seen.stages
     *before, last = [made_by(log) for log in logs]
@@ -170,7 +187,7 @@ def _read(
     ticks = len(frames) if has_bytes else len(events)
     stages = _figures(logs, [*before, last], ticks, has_bytes)
     at_end = sum(made.born == AT_END for made in frames_made)
-    return Trace(name, recording, blocks, frames, at_end, events, born, causes, sentences, stages, error)
+    return Trace(name, recording, blocks, frames, at_end, events, born, causes, sentences, stages, error, live)
 
 
 def _traced(stages: list[list[Made]]) -> tuple[list[int], list[list[int]]]:

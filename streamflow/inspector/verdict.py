@@ -24,6 +24,7 @@ from streamflow.operators import normalize_provider, wire_decode
 from streamflow.stage import Chain
 
 GAP_S = 2.0
+NO_END = "there is no end"
 UNKNOWN = ("unknown_event", "unknown_block", "unknown_field", "unknown_part", "unknown_message")
 # Sizes that tear characters, line ends and frames; every place is tried by `streamflow.testing.assert_cut_invariant`.
 _CUTS = (1, 2, 3, 7, 64, 1009)
@@ -50,7 +51,10 @@ def verdict_of(trace: Trace, *, gap_s: float = GAP_S) -> list[Finding]:
     >>> [(finding.code, finding.level) for finding in verdict_of(trace_of(from_capture(cut, provider="openai")))][0]
     ('end', 'fail')
     """
-    found = [*_end(trace), *_grammar(trace), *_cuts(trace), *_calls(trace), *_unknown(trace), *_gaps(trace, gap_s)]
+    if trace.live:
+        found = [*_grammar(trace), *_unknown(trace), *_gaps(trace, gap_s)]
+    else:
+        found = [*_end(trace), *_grammar(trace), *_cuts(trace), *_calls(trace), *_unknown(trace), *_gaps(trace, gap_s)]
     order = ("fail", "warn", "ok")
     return sorted(found, key=lambda finding: order.index(finding.level))
 
@@ -75,7 +79,7 @@ def _end(trace: Trace) -> Iterator[Finding]:
 
 
 def _grammar(trace: Trace) -> Iterator[Finding]:
-    faults = list(grammar_faults(trace.events))
+    faults = [fault for fault in grammar_faults(trace.events) if not (trace.live and fault[1] == NO_END)]
     for row, told in faults[:20]:
         yield Finding("grammar", "fail", "the grammar is broken", told, "events", row)
     if not faults:
@@ -124,7 +128,7 @@ def grammar_faults(events: list[Any]) -> Iterator[tuple[int, str]]:
                 ended = True
         started = True
     if not ended:
-        yield len(events) - 1, "there is no end"
+        yield len(events) - 1, NO_END
 
 
 def _cuts(trace: Trace) -> Iterator[Finding]:

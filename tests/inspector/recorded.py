@@ -45,5 +45,5 @@ def cut() -> Recording:
 
 def long(events: int, provider: str = "openai") -> Recording:
     """A stream of so many events and a few more."""
-    words = Answer("Word by word it goes. " * (events // 4), delta=6)
+    words = Answer("Word by word it goes. " * (events // 3), delta=6)
     return recording(wire(provider, words), provider)

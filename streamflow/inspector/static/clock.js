@@ -19,6 +19,11 @@ export class Clock {
     for (const tell of this.watchers) tell(this);
   }
 
+  stop() {
+    this.running = false;
+    this.watchers = [];
+  }
+
   toggle() {
     if (this.running) return this.set(this.now);
     if (this.now >= this.duration) this.now = 0;

@@ -107,6 +107,21 @@ export class Columns {
     this.pick(name, row);
   }
 
+  state() {
+    return { pinned: this.pinned, tops: this.columns.map((name) => [name, this.lists[name].box.scrollTop]) };
+  }
+
+  resume({ pinned, tops }, atEnd) {
+    const there = pinned && this.lists[pinned.column] && pinned.row < this.lists[pinned.column].count;
+    this.pinned = there ? pinned : null;
+    for (const [name, top] of tops) {
+      if (!this.lists[name]) continue;
+      if (atEnd && !there) this.lists[name].show(this.lists[name].count - 1);
+      else this.lists[name].box.scrollTop = top;
+    }
+    this.light(this.pinned);
+  }
+
   light(place) {
     const linked = place ? this.trace.linked(place.column, place.row) : null;
     for (const name of this.columns) {
@@ -120,7 +135,7 @@ export class Columns {
     for (const name of this.columns) {
       const rows = this.lists[name].linked;
       if (name === except) this.lists[name].show(this.lists[name].active);
-      else if (rows.size) this.lists[name].show(Math.min(...[...rows].slice(0, 1000)));
+      else if (rows.size) this.lists[name].show(Math.min(...[...rows].slice(0, 1000)), true);
       this.count(name);
     }
   }

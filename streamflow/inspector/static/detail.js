@@ -2,20 +2,18 @@
 import { el, plural, seconds } from "./dom.js";
 
 const MOST_BYTES = 1536;
+const MOST_SHOWN = 6000;
 
 export class Detail {
   constructor(trace) {
     this.trace = trace;
-    this.box = el("section", { class: "detail", "aria-label": "details", "aria-live": "polite" });
+    this.box = el("section", { class: "detail", "aria-label": "details", });
     this.show(null);
   }
 
   show(place) {
-    if (!place) {
-      this.box.replaceChildren(el("p", { class: "hint" },
-        "Point at a row to see what it was made of; click it, or press Enter, to keep it."));
-      return;
-    }
+    this.place = place;
+    if (!place) return this.answer();
     const { column, row } = place;
     const trace = this.trace;
     const linked = trace.linked(column, row);
@@ -29,10 +27,38 @@ export class Detail {
       trace.timed ? `at ${seconds(trace.timeOf(column, row))}` : "",
     ].filter(Boolean);
     this.box.replaceChildren(
-      el("header", {}, el("h3", {}, `${NAMES[column]} ${row}`), el("p", { class: "chain" }, chain.join("  ←  "))),
+      el("header", {}, el("h3", {}, `${NAMES[column]} ${column === "sentences" ? row + 1 : row}`), el("p", { class: "chain" }, chain.join("  ←  "))),
       el("div", { class: "halves" },
         el("pre", { class: "whole", tabindex: "0", "aria-label": "the whole item" }, this.whole(column, row)),
         span ? el("pre", { class: "bytes", tabindex: "0", "aria-label": "its bytes" }, dump(trace.bytes, span)) : null));
+  }
+
+  // With nothing pointed at: what has been said so far.
+  at(state) {
+    this.state = state;
+    if (!this.place) this.answer();
+  }
+
+  answer() {
+    const parts = [];
+    let kind = "";
+    let length = 0;
+    for (let row = (this.state ? this.state.events : this.trace.events.length) - 1; row >= 0 && length < MOST_SHOWN; row -= 1) {
+      const event = this.trace.events[row];
+      if (event.type !== "Chunk" || event.part === "id") continue;
+      const now = `${event.kind} ${event.index}`;
+      if (now !== kind) parts.push([event.kind, []]);
+      kind = now;
+      parts[parts.length - 1][1].push(event.text);
+      length += event.text.length;
+    }
+    const said = parts.reverse().map(([name, texts]) => el("span", { class: `said ${name}` }, texts.reverse().join("")));
+    this.box.replaceChildren(
+      el("header", {}, el("h3", {}, "the answer so far"),
+        el("p", { class: "hint" }, "Point at a row to see what it was made of; click it, or press Enter, to keep it.")),
+      el("div", { class: "halves" }, el("pre", { class: "whole answer", tabindex: "0", "aria-label": "the answer so far" }, ...said)));
+    const shown = this.box.querySelector(".answer");
+    shown.scrollTop = shown.scrollHeight;
   }
 
   whole(column, row) {

@@ -1,7 +1,7 @@
 // The operator graph, with figures that follow the moment.
 import { el, plural, size, svg } from "./dom.js";
 
-const BOX = { width: 158, height: 58, gap: 46 };
+const BOX = { width: 158, height: 58, gap: 50 };
 
 export class Graph {
   constructor(trace) {
@@ -28,7 +28,7 @@ export class Graph {
     const lower = height - BOX.height / 2 - 1;
     this.edge(from, middle, to, upper, (state) => compact(state.events));
     this.node(to, upper, "visible_filter", (state) => [`${plural(state.visible, "chunk")} out`, rate(this.trace, state, "visible")]);
-    this.edge(from, middle, to, lower, () => "");
+    this.edge(from, middle, to, lower, (state) => compact(state.events));
     this.node(to, lower, last.name, (state) => [`${plural(state.sentences, "sentence")} out`, this.held(last, state)], last);
     this.box = el("div", { class: "graph", tabindex: "0", "aria-label": "operator graph with figures" }, this.drawing);
   }
@@ -76,7 +76,7 @@ export class Graph {
 
   edge(x1, y1, x2, y2, figure) {
     const bend = (x1 + x2) / 2;
-    const label = svg("text", { x: y1 === y2 ? bend : x1 + 12, y: Math.min(y1, y1 === y2 ? y1 : y1 - 2) - 7, class: "flow", "text-anchor": "middle" });
+    const label = svg("text", { x: y1 === y2 ? bend : x2 - 16, y: y2 - 8, class: "flow", "text-anchor": "middle" });
     this.drawing.append(
       svg("path", { d: `M${x1} ${y1}C${bend} ${y1} ${bend} ${y2} ${x2 - 5} ${y2}`, class: "edge" }),
       svg("path", { d: `M${x2 - 7} ${y2 - 4}l7 4l-7 4z`, class: "tip" }), label);

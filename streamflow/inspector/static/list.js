@@ -14,6 +14,7 @@ export class VirtualList {
     this.linked = new Set();
     this.active = -1;
     this.picked = -1;
+    this.drawn = new Map(); // rows in sight, by number
     this.id = `list${(lists += 1)}`;
     this.sizer = el("div", { class: "sizer" });
     this.rows = el("div", { class: "rows" });
@@ -24,8 +25,15 @@ export class VirtualList {
       const row = event.target.closest?.("[data-row]");
       return row ? Number(row.dataset.row) : -1;
     };
-    this.box.addEventListener("pointerover", (event) => onHover(rowAt(event)));
-    this.box.addEventListener("pointerleave", () => onHover(-1));
+    // Browsers tell of the pointer again when rows are drawn under it: only another row is news.
+    let hovered = -1;
+    const hover = (row) => {
+      if (row === hovered) return;
+      hovered = row;
+      onHover(row);
+    };
+    this.box.addEventListener("pointerover", (event) => hover(rowAt(event)));
+    this.box.addEventListener("pointerleave", () => hover(-1));
     this.box.addEventListener("click", (event) => {
       const row = rowAt(event);
       if (row >= 0) {
@@ -58,6 +66,7 @@ export class VirtualList {
     this.height = Math.min(MOST, count * ROW);
     this.scale = count * ROW > MOST ? (count * ROW) / MOST : 1;
     this.sizer.style.height = `${this.height}px`;
+    this.drawn.clear();
     this.draw(true);
   }
 
@@ -71,10 +80,15 @@ export class VirtualList {
     this.draw(true);
   }
 
-  show(row) {
+  // Bring a row into sight; as the first of several, near the top.
+  show(row, first = false) {
     if (row < 0) return;
     const top = (row * ROW) / this.scale;
     const view = this.box.clientHeight;
+    if (first) {
+      if (top < this.box.scrollTop || top > this.box.scrollTop + view / 2) this.box.scrollTop = Math.max(0, top - 2 * ROW);
+      return;
+    }
     if (top < this.box.scrollTop + ROW) this.box.scrollTop = Math.max(0, top - 2 * ROW);
     else if (top > this.box.scrollTop + view - 2 * ROW) this.box.scrollTop = top - view + 3 * ROW;
   }
@@ -108,19 +122,26 @@ export class VirtualList {
     this.to = to;
     const offset = this.scale === 1 ? from * ROW : top - ((top * this.scale) % ROW) - 6 * ROW * (from > 0 ? 1 : 0);
     this.rows.style.transform = `translateY(${Math.max(0, offset)}px)`;
-    const made = [];
+    const before = this.drawn;
+    this.drawn = new Map();
     for (let row = from; row < to; row += 1) {
+      const node = before.get(row) || el("div", {
+        role: "option", id: `${this.id}-${row}`, "data-row": row, "aria-setsize": this.count, "aria-posinset": row + 1,
+      }, ...this.render(row));
       const classes = ["row"];
       if (row >= this.came) classes.push("later");
       if (this.linked.has(row)) classes.push("linked");
       if (row === this.active) classes.push("active");
       if (row === this.picked) classes.push("picked");
-      made.push(el("div", {
-        class: classes.join(" "), role: "option", id: `${this.id}-${row}`, "data-row": row,
-        "aria-selected": row === this.picked ? "true" : "false", "aria-setsize": this.count, "aria-posinset": row + 1,
-      }, ...this.render(row)));
+      node.className = classes.join(" ");
+      node.setAttribute("aria-selected", row === this.picked ? "true" : "false");
+      this.drawn.set(row, node);
     }
-    this.rows.replaceChildren(...made);
+    const nodes = [...this.drawn.values()];
+    // The same rows stay where they are: a click must not lose the element on which it began.
+    if (nodes.length !== this.rows.childElementCount || nodes.some((node, place) => this.rows.children[place] !== node)) {
+      this.rows.replaceChildren(...nodes);
+    }
     if (this.active >= from && this.active < to) this.box.setAttribute("aria-activedescendant", `${this.id}-${this.active}`);
     else this.box.removeAttribute("aria-activedescendant");
   }

@@ -14,23 +14,42 @@ const KEYS = [
   ["1 to 5", "show or hide a column"], ["E", "export as pytest"], ["T", "light or dark"], ["?", "this help"],
 ];
 
-function start() {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const traces = data.traces.map((entry) => new Trace(entry));
+// Shows recordings in an element. `before` is the state of an earlier view of the same: it goes on from there.
+export function view(app, entries, before = null) {
+  const left = new AbortController();
+  const traces = entries.map((entry) => new Trace(entry));
   const clock = new Clock(longest(traces));
-  const openExport = exportDialog();
+  const openExport = exportDialog(left.signal);
   const both = traces.length > 1;
   const panes = traces.map((trace, place) => new Pane(trace, clock, { onExport: openExport, letter: both ? "AB"[place] : "" }));
   const bar = transport(traces, panes, clock);
-  const app = document.getElementById("app");
   app.classList.toggle("both", both);
-  app.append(bar.box, ...(both ? [comparison(...traces)] : []), el("main", { class: "panes" }, ...panes.map((pane) => pane.box)));
-  if (both) for (const column of ["raw", "frames"]) bar.show(column, false);
+  app.replaceChildren(bar.box, ...(both ? [comparison(...traces)] : []), el("main", { class: "panes" }, ...panes.map((pane) => pane.box)));
+  if (both && !before) for (const column of ["raw", "frames"]) bar.show(column, false);
   clock.set(clock.duration);
   for (const pane of panes) pane.timeline.repaint();
-  keys(clock, traces, panes, bar, () => openExport(traces[0]));
+  keys(clock, traces, panes, bar, () => openExport(traces[0]), left.signal);
+  if (before) resume(before, clock, panes, bar);
   window.inspector = { traces, clock, panes, recut: bar.recut }; // for the console, and for tests
-  document.body.dataset.ready = "true";
+  return {
+    state: () => ({
+      now: clock.now, atEnd: clock.now >= clock.duration, running: clock.running, speed: clock.speed, cut: traces[0].cutAs, hidden: bar.hidden(),
+      panes: panes.map((pane) => pane.columns.state()),
+    }),
+    close: () => {
+      clock.stop();
+      left.abort();
+    },
+  };
+}
+
+function resume(before, clock, panes, bar) {
+  for (const column of COLUMNS) bar.show(column, !before.hidden.includes(column));
+  bar.pace(before.speed);
+  if (before.cut.size || before.cut.seed) bar.recut(before.cut);
+  clock.set(before.atEnd ? clock.duration : before.now);
+  panes.forEach((pane, place) => { if (before.panes[place]) pane.resume(before.panes[place], before.atEnd); });
+  if (before.running) clock.toggle();
 }
 
 function longest(traces) {
@@ -92,10 +111,15 @@ function transport(traces, panes, clock) {
     const size = SIZES[Math.min(SIZES.length - 1, Math.max(0, index + by))];
     recut(size ? { size } : {});
   };
-  return { box, show, recut, step, random: () => random.click() };
+  const hidden = () => COLUMNS.filter((_, place) => chips[place].getAttribute("aria-pressed") === "false");
+  const pace = (value) => {
+    clock.speed = value;
+    speed.value = String(value);
+  };
+  return { box, show, recut, step, hidden, pace, random: () => random.click() };
 }
 
-function keys(clock, traces, panes, bar, openExport) {
+function keys(clock, traces, panes, bar, openExport, signal) {
   const pieceStep = (by) => {
     const times = traces[0].times;
     const next = by > 0 ? times[upperBound(times, clock.now + 1e-9)] ?? clock.duration : times[lowerBound(times, clock.now - 1e-9) - 1] ?? 0;
@@ -114,7 +138,7 @@ function keys(clock, traces, panes, bar, openExport) {
       event.preventDefault();
       action();
     }
-  });
+  }, { signal });
 }
 
 function theme(panes) {
@@ -132,5 +156,3 @@ function help() {
     el("footer", {}, el("button", { type: "button", onclick: () => helpDialog.close() }, "Close"))));
   helpDialog.showModal();
 }
-
-start();

@@ -41,8 +41,15 @@ export class Pane {
     const state = this.trace.at(this.clock.now);
     this.columns.at(state, this.clock.running || this.scrubbed);
     this.graph.at(state);
+    this.detail.at(state);
     this.timeline.at();
     this.scrubbed = true; // from the second time on somebody moves the clock
+  }
+
+  // Go on where an earlier view of this recording was.
+  resume(before, atEnd) {
+    this.columns.resume(before, atEnd);
+    if (this.columns.pinned) this.point(this.columns.pinned);
   }
 
   recut() {

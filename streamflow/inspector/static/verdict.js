@@ -4,6 +4,7 @@ import { el, plural } from "./dom.js";
 const MARKS = { ok: "✓", warn: "!", fail: "✗" };
 
 export function verdictBadge(trace) {
+  if (trace.data.live) return el("span", { class: "verdict-badge live" }, "● live");
   const fails = trace.data.verdict.filter((finding) => finding.level === "fail").length;
   const warns = trace.data.verdict.filter((finding) => finding.level === "warn").length;
   const level = fails ? "fail" : warns ? "warn" : "ok";
@@ -49,7 +50,7 @@ function escaped(bytes) {
   return out;
 }
 
-export function exportDialog() {
+export function exportDialog(signal) {
   const area = el("textarea", { readonly: true, spellcheck: "false", "aria-label": "the test" });
   const save = el("a", { class: "button", download: "test_recording.py" }, "Save");
   const copy = el("button", { type: "button", onclick: async () => {
@@ -66,6 +67,7 @@ export function exportDialog() {
   const close = el("button", { type: "button", onclick: () => dialog.close() }, "Close");
   const dialog = el("dialog", { class: "export" }, title, area, el("footer", {}, copy, save, close));
   document.body.append(dialog);
+  signal.addEventListener("abort", () => dialog.remove());
   return (trace) => {
     const text = pytestText(trace);
     const wrong = trace.data.verdict.some((finding) => finding.level !== "ok");
