@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 RESULTS = Path(__file__).parent / "results.json"
-SECTIONS = ("decode", "blocks", "sentences", "flows", "sockets")
+SECTIONS = ("decode", "blocks", "sentences", "flows", "sockets", "redis", "probing")
 
 
 def main(chosen: list[str]) -> None:

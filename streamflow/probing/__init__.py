@@ -14,7 +14,8 @@ from streamflow.errors import UsageError
 from streamflow.events import Frame
 from streamflow.probing.chain import Clock, ProbedChain
 from streamflow.probing.explain import Explanation, causes_of
-from streamflow.probing.logs import Gap, StageLog, Step, span_of
+from streamflow.probing.logs import Gap, StageLog, span_of
+from streamflow.probing.traces import Step, Traces
 from streamflow.stage import Lifted, Operator, Stage
 
 __all__ = ["Explanation", "Gap", "Probe", "StageLog", "Step", "probe", "span_of"]
@@ -37,7 +38,7 @@ class Probe:
 
     def _make(self) -> Stage[Any, Any]:
         stages = [operator.make_stage() for operator in self.parts]
-        traces: list[tuple[Any, ...]] = []
+        traces = Traces(len(stages))
         self.stages = [StageLog(operator.name) for operator in self.parts]
         for place, log in enumerate(self.stages):
             log.watch(traces, place)

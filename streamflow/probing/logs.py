@@ -1,22 +1,11 @@
 """What a probe knows of one stage."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from streamflow.events import Chunk, Frame, Stamped
-
-
-class Step(NamedTuple):
-    """One call of a stage: when it was, how long it took where that was measured, what went in and came out.
-
-    ``item`` is None for the call at the end of the stream.
-    """
-
-    t: float
-    seconds: float | None
-    item: Any
-    outputs: list[Any]
+from streamflow.probing.traces import Step, Traces
 
 
 class Gap(NamedTuple):
@@ -31,12 +20,13 @@ class StageLog:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._traces: list[tuple[Any, ...]] = []
+        self._traces = Traces(1)
         self._place = 0
         self._steps: list[Step] = []
-        self._read = 0
+        self._rows_read = 0
+        self._ends_read = 0
 
-    def watch(self, traces: list[tuple[Any, ...]], place: int) -> None:
+    def watch(self, traces: Traces, place: int) -> None:
         """Read the steps of the stage at this place out of the traces of its chain."""
         self._traces, self._place = traces, place
 
@@ -44,9 +34,12 @@ class StageLog:
     def steps(self) -> list[Step]:
         """All calls, in order."""
         # Traces are unfolded when somebody looks, never while the stream runs.
-        while self._read < len(self._traces):
-            self._steps += _steps_of(self._traces[self._read], self._place)
-            self._read += 1
+        traces = self._traces
+        self._steps += traces.steps(self._place, self._rows_read)
+        self._rows_read = traces.count
+        ends = traces.ends[self._ends_read :]
+        self._ends_read += len(ends)
+        self._steps += [step for place, step in ends if place == self._place]
         return self._steps
 
     @property
@@ -94,11 +87,7 @@ class StageLog:
     def gaps(self, at_least_s: float) -> list[Gap]:
         """Pauses between inputs of at least so many seconds."""
         times = [t for t, _ in self.inputs()]
-        return [
-            Gap(before, after - before)
-            for before, after in pairwise(times)
-            if after - before >= at_least_s
-        ]
+        return [Gap(before, after - before) for before, after in pairwise(times) if after - before >= at_least_s]
 
 
 def span_of(item: Any) -> tuple[int, int] | None:
@@ -116,23 +105,3 @@ def span_of(item: Any) -> tuple[int, int] | None:
     if isinstance(item, Frame) or not isinstance(start, int) or not isinstance(end, int) or start < 0:
         return None
     return start, end
-
-
-def _steps_of(trace: tuple[Any, ...], place: int) -> Iterator[Step]:
-    if trace[0].__class__ is tuple:
-        timed_place, step = trace[0]
-        if timed_place == place:
-            yield step
-        return
-    if len(trace) <= place + 2:
-        return
-    inputs = [trace[1]] if place == 0 else [item for made in _each(trace[place + 1]) for item in made]
-    for item, made in zip(inputs, _each(trace[place + 2]), strict=False):
-        yield Step(trace[0], None, item, list(made))
-
-
-def _each(outputs: Any) -> Sequence[Sequence[Any]]:
-    """What a stage made of each of its inputs."""
-    if outputs.__class__ is list:
-        return outputs
-    return [outputs] if outputs.__class__ is tuple else [(outputs,)]
