@@ -240,7 +240,9 @@ async def test_twenty_thousand_events_open_soon_and_scroll(tmp_path, record_prop
         assert await page.locator(".row").count() < 400
         for share in (0.5, 1.0):
             await page.evaluate(
-                f"{{ const list = inspector.panes[0].columns.lists.events.box; list.scrollTop = {share} * list.scrollHeight; }}"
+                "(share) => { const list = inspector.panes[0].columns.lists.events.box;"
+                " list.scrollTop = share * list.scrollHeight; }",
+                share,
             )
             wanted = round(share * (len(trace.events) - 1))
             await page.wait_for_selector(row("events", wanted))
