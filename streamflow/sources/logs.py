@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 from streamflow.errors import UsageError, redact_secrets
 
@@ -21,12 +22,23 @@ class RedactingFormatter(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as text; line breaks in the message are escaped, so that nobody can forge a line."""
+        """The record as text; what could forge a line or steer a terminal is escaped, the rest is indented."""
         return redact_secrets(super().format(record))
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name of the standard library
         """The first line of a record."""
-        return super().formatMessage(record).replace("\r", "\\r").replace("\n", "\\n")
+        return _escaped(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - the name of the standard library
+        """The traceback; no line of it looks like a record."""
+        return "\n".join("    " + _escaped(line) for line in super().formatException(ei).split("\n"))
+
+
+def _escaped(text: str) -> str:
+    """Everything that is no printable character as Python would write it; spaces stay."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def configure_logging(environ: Mapping[str, str] = os.environ) -> None:
