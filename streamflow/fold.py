@@ -79,6 +79,16 @@ class Fold:
         if handler is not None:
             handler(self, event)
 
+    def add_all(self, events: Iterable[object]) -> None:
+        """Take in events that came together, most of which are text."""
+        blocks = self._open
+        for event in events:
+            if event.__class__ is Chunk and event.part is None and event.index in blocks:
+                blocks[event.index].parts.append(event.text)
+            else:
+                self.add(event)
+                blocks = self._open  # a new attempt begins with none
+
     def _on_start(self, event: StreamStart) -> None:
         self.emitted = True
         if not self._start.id:
@@ -220,8 +230,7 @@ def collect(events: Iterable[Any]) -> Response:
     True
     """
     fold = Fold()
-    for event in events:
-        fold.add(event)
+    fold.add_all(events)
     return fold.response()
 
 

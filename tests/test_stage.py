@@ -153,3 +153,53 @@ def test_errors_get_the_partial_view_of_the_last_stage_that_keeps_blocks():
     chain.feed(sf.events.BlockComplete(0, "text", "Hi"))
     chain.abort(error)
     assert error.partial.text == "Hi"
+
+
+class Batching(Echo):
+    """Takes items together, too, and counts how often it was called."""
+
+    calls = 0
+
+    def feed_all(self, items, out):
+        self.calls += 1
+        for item in items:
+            out += self.feed(item)
+
+
+class Twice(Echo):
+    def feed(self, item):
+        return [item, item]
+
+
+def test_a_stage_may_take_what_came_together_in_one_call():
+    stage = Batching()
+    chain = Chain([Twice(), Twice(), stage])
+    assert chain.feed("a") == ["a"] * 4
+    assert stage.calls == 1
+    assert chain.feed_all(["b", "c"]) == ["b"] * 4 + ["c"] * 4
+    assert stage.calls == 2
+
+
+def test_what_was_ready_before_one_of_several_items_raised_is_delivered():
+    together, alone = Chain([Batching(bad="x"), Echo()]), Chain([Echo(bad="x"), Echo()])
+    seen = together.feed_all(["a", "x", "b"])
+    assert seen == alone.feed_all(["a", "x", "b"]) == ["a", "before x", "released", "released"]
+    assert str(together.error) == str(alone.error) == "x"
+
+
+def test_a_stage_that_stands_for_another_one_is_asked_itself():
+    class Proxy:
+        def __init__(self, stage):
+            self.stage = stage
+            self.seen = []
+
+        def feed(self, item):
+            self.seen.append(item)
+            return self.stage.feed(item)
+
+        def __getattr__(self, name):
+            return getattr(self.stage, name)
+
+    proxy = Proxy(Batching())
+    Chain([Twice(), proxy]).feed("a")
+    assert proxy.seen == ["a", "a"]

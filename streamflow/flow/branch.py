@@ -32,7 +32,9 @@ class Events(Observable[Any]):
         make_chain = fused(self._operators)
         if make_chain is not None and self._after < 0:
             run: Run[Any] = Run(make_chain(), observer)
-            run.subscription = self._flow.attach(run.on_next, run.on_error, run.on_completed)
+            run.subscription = self._flow.attach(
+                run.on_next, run.on_error, run.on_completed, on_items=run.on_items
+            )
             if run.stopped:
                 run.subscription.dispose()
             return Disposable(run.dispose)

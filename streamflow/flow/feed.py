@@ -9,6 +9,7 @@ from reactivex import Observable, abc
 from reactivex.disposable import Disposable, SingleAssignmentDisposable
 
 from streamflow.errors import StreamflowError, UsageError
+from streamflow.flow.serial import Serial
 from streamflow.stage import Lifted, Run, fused
 
 Operators = Sequence[Callable[[Observable[Any]], Observable[Any]]]
@@ -45,14 +46,14 @@ class Relay(Observable[Any]):
         self._operators = operators
         self._observer: Any = None
 
-    def connect(self, sink: Sink) -> Callable[[Any], None]:
+    def connect(self, sink: Sink) -> Callable[[Sequence[Any]], None]:
         """Run the operators into a sink, as one loop where they are all ours; what takes the items of the source."""
         make_chain = fused(self._operators)
         if make_chain is None:
             self.pipe(*self._operators).subscribe(sink.on_next, sink.on_error, sink.on_completed)
-            return self.on_next
+            return self.on_items
         self._observer = Run(make_chain(), sink)  # type: ignore[arg-type]
-        take: Callable[[Any], None] = self._observer.on_next
+        take: Callable[[Sequence[Any]], None] = self._observer.on_items
         return take
 
     def _subscribe_core(
@@ -64,10 +65,11 @@ class Relay(Observable[Any]):
     def _forget(self) -> None:
         self._observer = None
 
-    def on_next(self, item: Any) -> None:
-        """One item of the source."""
-        if self._observer is not None:
-            self._observer.on_next(item)
+    def on_items(self, items: Sequence[Any]) -> None:
+        """Items of the source."""
+        for item in items:
+            if self._observer is not None:
+                self._observer.on_next(item)
 
     def on_error(self, error: BaseException) -> None:
         """The source failed, or the flow was stopped."""
@@ -96,15 +98,15 @@ class PushFeed:
         self._relay = Relay(operators)
         self._subscription = SingleAssignmentDisposable()
 
-    def start(self, sink: Sink, serialise: Callable[[Callable[[Any], None], Any], None]) -> None:
+    def start(self, sink: Sink, serial: Serial) -> None:
         """Subscribe; a synchronous source runs in here."""
         relay = self._relay
-        take = relay.connect(sink)
         # Sources may emit from several threads, and from inside a subscriber: stages see one item at a time.
+        take = serial.bound(relay.connect(sink))
         self._subscription.disposable = self._source.subscribe(
-            lambda item: serialise(take, item),
-            lambda error: serialise(relay.on_error, error),
-            lambda: serialise(lambda _: relay.on_completed(), None),
+            lambda item: take((item,)),
+            lambda error: serial.run(relay.on_error, error),
+            lambda: serial.run(lambda _: relay.on_completed(), None),
         )
 
     def stop(self) -> None:
@@ -127,7 +129,7 @@ class PullFeed:
         self._relay = Relay(operators)
         self._task: asyncio.Task[None] | None = None
 
-    def start(self, sink: Sink, serialise: Callable[[Callable[[Any], None], Any], None]) -> None:
+    def start(self, sink: Sink, serial: Serial) -> None:
         """Begin to read in a task of its own."""
         try:
             loop = asyncio.get_running_loop()
@@ -136,23 +138,21 @@ class PullFeed:
                 "a flow over an async source needs a running event loop: start it, or subscribe, inside an async "
                 "function, for example under asyncio.run(main())"
             ) from None
-        take = self._relay.connect(sink)
-        self._task = loop.create_task(self._pump(sink, take, serialise), name="streamflow flow")
+        take = serial.bound(self._relay.connect(sink))
+        self._task = loop.create_task(self._pump(sink, take, serial), name="streamflow flow")
 
-    async def _pump(
-        self, sink: Sink, take: Callable[[Any], None], serialise: Callable[[Callable[[Any], None], Any], None]
-    ) -> None:
+    async def _pump(self, sink: Sink, take: Callable[[Sequence[Any]], None], serial: Serial) -> None:
         relay = self._relay
         iterator = aiter(self._source)
         try:
             async for item in iterator:
-                serialise(take, item)
+                take((item,))
                 if sink.crowded:
                     await sink.room()
         except Exception as error:
-            serialise(relay.on_error, error)
+            serial.run(relay.on_error, error)
         else:
-            serialise(lambda _: relay.on_completed(), None)
+            serial.run(lambda _: relay.on_completed(), None)
         finally:
             close = getattr(iterator, "aclose", None)
             if close is not None:

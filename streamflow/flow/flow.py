@@ -17,7 +17,7 @@ from streamflow.events import Response, Stamped, StreamCompleted, StreamFailed, 
 from streamflow.flow.branch import Branch, Events
 from streamflow.flow.feed import Operators, Stopped, feed_of
 from streamflow.flow.graph import FlowGraph, graph_of
-from streamflow.flow.journal import MAX_BYTES, MAX_EVENTS, MemoryJournal
+from streamflow.flow.journal import MAX_BYTES, MAX_EVENTS, MemoryJournal, stamps
 from streamflow.flow.policies import Policy, default_policy
 from streamflow.flow.reader import BranchReader
 from streamflow.flow.serial import Serial
@@ -32,12 +32,18 @@ OnNext = Callable[[Any], None]
 class Subscriber:
     """One subscription to the journal, for stamped items or for the plain events."""
 
-    __slots__ = ("on_completed", "on_error", "on_next", "over", "stamped")
+    __slots__ = ("on_completed", "on_error", "on_items", "on_next", "over", "stamped")
 
     def __init__(
-        self, on_next: OnNext, on_error: Callable[[Any], None], on_completed: Callable[[], None], stamped: bool
+        self,
+        on_next: OnNext,
+        on_error: Callable[[Any], None],
+        on_completed: Callable[[], None],
+        on_items: OnNext | None,
+        stamped: bool,
     ) -> None:
         self.on_next = on_next
+        self.on_items = on_items
         self.stamped = stamped
         self.on_error = on_error
         self.on_completed = on_completed
@@ -183,7 +189,7 @@ class Flow:
             self.started = True
             if self._feed.can_wait:
                 self._pump_loop = asyncio.get_running_loop() if _in_loop() else None
-            self._feed.start(self, self._serial.run)
+            self._feed.start(self, self._serial)
         return self
 
     def stop(self) -> None:
@@ -210,8 +216,7 @@ class Flow:
         """The source said several things at once."""
         if self.ended:
             return
-        for event in events:
-            self._fold.add(event)
+        self._fold.add_all(events)
         if events[-1].__class__ is StreamCompleted:
             events = [*events[:-1], replace(events[-1], response=self.snapshot())]
         self._record(events)
@@ -243,12 +248,15 @@ class Flow:
         self._end()
 
     def _record(self, events: list[Any]) -> None:
-        append = self.journal.append
-        stamped = [append(event) for event in events]
+        first, t = self.journal.append_all(events)
         for subscriber in self._subscribers:
-            on_next = subscriber.on_next
             try:
-                for item in stamped if subscriber.stamped else events:
+                if subscriber.on_items is not None:
+                    if not subscriber.over:
+                        subscriber.on_items(events)
+                    continue
+                on_next = subscriber.on_next
+                for item in stamps(first, t, events) if subscriber.stamped else events:
                     if subscriber.over:
                         break
                     on_next(item)
@@ -302,11 +310,15 @@ class Flow:
         on_completed: Callable[[], None],
         after: int = -1,
         *,
+        on_items: OnNext | None = None,
         stamped: bool = False,
     ) -> abc.DisposableBase:
-        """Give a subscriber everything behind ``after``, past and future, once and in order."""
+        """Give a subscriber everything behind ``after``, past and future, once and in order.
+
+        With ``on_items`` it gets live events that came together in one call.
+        """
         self.check_position(after)
-        subscriber = Subscriber(on_next, on_error, on_completed, stamped)
+        subscriber = Subscriber(on_next, on_error, on_completed, on_items, stamped)
         self._serial.run(self._join, (subscriber, after))
         if not self.started:
             self.start()

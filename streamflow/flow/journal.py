@@ -1,8 +1,8 @@
 """The journal of a flow: every event with its number and time, bounded, with a snapshot of what was let go."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count, islice, repeat
 from typing import Any
 
 from streamflow.errors import UsageError
@@ -30,6 +30,15 @@ def weight(item: Any) -> int:
     return _OVERHEAD + (len(text) if isinstance(text, str | bytes) else 0)
 
 
+def stamps(first: int, t: float, events: Sequence[Any]) -> Iterator[Stamped]:
+    """Events that came together, with their numbers.
+
+    >>> [stamped.seq for stamped in stamps(4, 0.0, [Notice("a"), Notice("b")])]
+    [4, 5]
+    """
+    return map(Stamped, count(first), repeat(t), events)
+
+
 class MemoryJournal:
     """Events in memory, numbered from 0 without gaps; the oldest leave when a bound is reached.
 
@@ -49,7 +58,9 @@ class MemoryJournal:
         self.bytes = 0
         self._clock = clock
         self._origin: float | None = None
-        self._kept: deque[Stamped] = deque()
+        # Stamps are made when they are asked for: most events are delivered once and never read here again.
+        self._kept: deque[Any] = deque()
+        self._times: deque[float] = deque()
         self._first = 0  # seq of the oldest event kept
         self._gone = Fold()  # of what was let go
 
@@ -65,32 +76,42 @@ class MemoryJournal:
 
     def append(self, event: Any) -> Stamped:
         """Number and keep one event."""
+        first, t = self.append_all([event])
+        return Stamped(first, t, event)
+
+    def append_all(self, events: Sequence[Any]) -> tuple[int, float]:
+        """Number and keep events that came together; the first of their numbers, and their time."""
         now = self._clock()
         if self._origin is None:
             self._origin = now
+        t = now - self._origin
         kept = self._kept
-        count = len(kept)
-        stamped = Stamped(self._first + count, now - self._origin, event)
-        kept.append(stamped)
-        self.bytes += _OVERHEAD + len(event.text) if event.__class__ is Chunk else weight(event)
-        if count >= self.max_events or self.bytes > self.max_bytes:
+        first = self._first + len(kept)
+        kept.extend(events)
+        self._times.extend([t] * len(events))
+        for event in events:
+            self.bytes += _OVERHEAD + len(event.text) if event.__class__ is Chunk else weight(event)
+        if len(kept) > self.max_events or self.bytes > self.max_bytes:
             self._let_go()
-        return stamped
+        return first, t
 
     def _let_go(self) -> None:
-        kept = self._kept
+        kept, times = self._kept, self._times
         while len(kept) > 1 and (len(kept) > self.max_events or self.bytes > self.max_bytes):
             old = kept.popleft()
-            self.bytes -= weight(old.event)
-            self._gone.add(old.event)
+            times.popleft()
+            self.bytes -= weight(old)
+            self._gone.add(old)
             self._first += 1
 
     def after(self, seq: int) -> Iterator[Stamped]:
         """Everything behind ``seq``. Where the past is gone, a reset with a snapshot of it comes first."""
         if seq + 1 < self._first:
-            t = self._kept[0].t if self._kept else 0.0
-            yield Stamped(self._first - 1, t, self._reset(seq))
-        yield from islice(self._kept, max(0, seq + 1 - self._first), None)
+            yield self._reset(seq)
+        begin = max(0, seq + 1 - self._first)
+        yield from map(
+            Stamped, count(self._first + begin), islice(self._times, begin, None), islice(self._kept, begin, None)
+        )
 
     def page(self, seq: int, limit: int) -> list[Stamped]:
         """At most ``limit`` items behind ``seq``, for readers that come back for more; a reset first, as in `after`.
@@ -100,20 +121,23 @@ class MemoryJournal:
         >>> [stamped.event.code for stamped in journal.page(0, 1)]
         ['b']
         """
-        kept, first = self._kept, self._first
+        kept, times, first = self._kept, self._times, self._first
         if seq + 1 < first:
-            return [Stamped(first - 1, kept[0].t if kept else 0.0, self._reset(seq))]
+            return [self._reset(seq)]
         begin = seq + 1 - first
         # Indexing: a deque is fast near both ends, where readers are, and skips blocks in between.
-        return [kept[place] for place in range(begin, min(begin + limit, len(kept)))]
+        return [
+            Stamped(first + place, times[place], kept[place]) for place in range(begin, min(begin + limit, len(kept)))
+        ]
 
-    def _reset(self, seq: int) -> Notice:
+    def _reset(self, seq: int) -> Stamped:
         missing = self._first - seq - 1
-        return Notice(
+        notice = Notice(
             "reset",
             f"{missing} older events are gone; raw holds the answer up to event {self._first - 1}",
             self._gone.response(),
         )
+        return Stamped(self._first - 1, self._times[0] if self._times else 0.0, notice)
 
     def snapshot(self) -> Response:
         """The answer as far as it was let go."""

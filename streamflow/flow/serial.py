@@ -26,16 +26,25 @@ class Serial:
 
     def run(self, action: Callable[[Any], None], argument: Any) -> None:
         """Run the action now, or after those that are already running."""
-        if not self._turn.acquire(False):
-            self._waiting.append((action, argument))
-            self._drain()
-            return
-        try:
-            action(argument)
-        finally:
-            self._turn.release()
-        if self._waiting:
-            self._drain()
+        self.bound(action)(argument)
+
+    def bound(self, action: Callable[[Any], None]) -> Callable[[Any], None]:
+        """The same for one action that runs for each of many items."""
+        acquire, release, waiting = self._turn.acquire, self._turn.release, self._waiting
+
+        def run(argument: Any) -> None:
+            if not acquire(False):
+                waiting.append((action, argument))
+                self._drain()
+                return
+            try:
+                action(argument)
+            finally:
+                release()
+            if waiting:
+                self._drain()
+
+        return run
 
     def _drain(self) -> None:
         # Whoever releases the turn looks at the queue once more: nothing that was left behind meanwhile is forgotten.

@@ -1,7 +1,9 @@
+from collections.abc import Sequence
 from typing import Any
 
 from streamflow.events import (
     BlockComplete,
+    Chunk,
     Retrying,
     StreamCompleted,
     StreamFailed,
@@ -26,6 +28,8 @@ class ToolAccumulate:
     def feed(self, item: Any) -> list[Any]:
         """Pass everything on; before the end say which calls there are."""
         kind = item.__class__
+        if kind is Chunk:
+            return [item]
         if kind is BlockComplete:
             if is_client_call(item):
                 self._calls.append(call_of(item))
@@ -37,6 +41,14 @@ class ToolAccumulate:
         elif kind in _FORGETTING and getattr(item, "discard", True):
             self._calls = []
         return [item]
+
+    def feed_all(self, items: Sequence[Any], out: list[Any]) -> None:
+        """The same for items that came together; chunks only pass."""
+        for item in items:
+            if item.__class__ is Chunk:
+                out.append(item)
+            else:
+                out += self.feed(item)
 
     def flush(self) -> list[Any]:
         """Calls of a turn without its end are never ready. Plain text has no other end than that of its source."""

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any
 
 from streamflow.events import Chunk
@@ -12,6 +13,12 @@ class VisibleFilter:
         if item.__class__ is Chunk:
             return [item] if item.visible else []
         return [item] if item.__class__ is str else []
+
+    def feed_all(self, items: Sequence[Any], out: list[Any]) -> None:
+        """Keep those of several."""
+        for item in items:
+            if item.visible if item.__class__ is Chunk else item.__class__ is str:
+                out.append(item)
 
     def flush(self) -> list[Any]:
         """Nothing is held."""

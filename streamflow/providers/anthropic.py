@@ -143,11 +143,14 @@ class Anthropic:
 
     def _read_block_delta(self, payload: dict[str, Any]) -> None:
         delta = payload["delta"]
-        reader = _DELTAS.get(delta["type"])
-        if reader is None:
-            self._turn.notice_once("unknown_event", f"content_block_delta {delta['type']}", payload)
+        kind = delta["type"]
+        field = _TEXT_DELTAS.get(kind)
+        if field is not None:
+            self._turn.add(self._blocks[payload["index"]], delta[field])
+        elif kind in _DELTAS:
+            _DELTAS[kind](self, self._blocks[payload["index"]], delta)
         else:
-            reader(self, self._blocks[payload["index"]], delta)
+            self._turn.notice_once("unknown_event", f"content_block_delta {kind}", payload)
 
     def _read_block_stop(self, payload: dict[str, Any]) -> None:
         self._stop(payload["index"])
@@ -230,17 +233,8 @@ class Anthropic:
 
     # -- deltas
 
-    def _read_text(self, block: Block, delta: dict[str, Any]) -> None:
-        self._turn.add(block, delta["text"])
-
-    def _read_thinking(self, block: Block, delta: dict[str, Any]) -> None:
-        self._turn.add(block, delta["thinking"])
-
     def _read_signature(self, block: Block, delta: dict[str, Any]) -> None:
         self._sign(block, delta["signature"])
-
-    def _read_input(self, block: Block, delta: dict[str, Any]) -> None:
-        self._turn.add(block, delta["partial_json"])
 
     def _read_citation(self, block: Block, delta: dict[str, Any]) -> None:
         self._cite(block, delta["citation"])
@@ -308,10 +302,10 @@ _START_ENDINGS: tuple[tuple[str, Callable[[Anthropic, int, dict[str, Any]], Bloc
     ("tool_result", Anthropic._start_result),
 )
 
+# Deltas that are content of their block, and the field that holds it.
+_TEXT_DELTAS = {"text_delta": "text", "input_json_delta": "partial_json", "thinking_delta": "thinking"}
+
 _DELTAS: dict[str, Callable[[Anthropic, Block, dict[str, Any]], None]] = {
-    "text_delta": Anthropic._read_text,
-    "input_json_delta": Anthropic._read_input,
-    "thinking_delta": Anthropic._read_thinking,
     "signature_delta": Anthropic._read_signature,
     "citations_delta": Anthropic._read_citation,
     "compaction_delta": Anthropic._read_compaction,

@@ -1,5 +1,6 @@
 """The stage that turns frames into events: picks the dialect, reads the JSON, watches over the end."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -32,22 +33,36 @@ class Normalizer:
         self._last: Frame | None = None
         self._frames = 0
         self._said_after_end = False
+        self._said: list[Event] = []  # by the frame that broke
         self._foreign: Frame | None = None  # the first frame, when it is of no dialect of this provider
 
     def feed(self, frame: Frame) -> list[Event]:
-        """Take one frame."""
-        turn = self._turn
-        data = frame.data
-        if turn.ended:
-            return self._after_end(frame)
-        self._frames += 1
-        self._last = frame
-        if self._raw:
-            turn.remark(Raw(frame))
+        """Take one frame. What a frame said before it broke comes with `abort`."""
+        out: list[Event] = []
         try:
-            if data == "[DONE]":
-                self._known_dialect({}, frame).done()
-            else:
+            self.feed_all((frame,), out)
+        except BaseException:
+            self._said = out
+            raise
+        return out
+
+    def feed_all(self, frames: Sequence[Frame], out: list[Event]) -> None:
+        """Take frames that came together."""
+        turn = self._turn
+        turn.out = out
+        for frame in frames:
+            if turn.ended:
+                self._read_after_end(frame)
+                continue
+            self._frames += 1
+            self._last = frame
+            if self._raw:
+                turn.remark(Raw(frame))
+            data = frame.data
+            try:
+                if data == "[DONE]":
+                    self._known_dialect({}, frame).done()
+                    continue
                 try:
                     payload = _loads(data)
                 except ValueError:
@@ -56,14 +71,11 @@ class Normalizer:
                 if payload.__class__ is not dict:
                     raise wrong_shape(frame, turn.provider, f"{type(payload).__name__} instead of an object")
                 (self._dialect or self._known_dialect(payload, frame)).read(payload, frame)
-        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
-            # Dialects read by the documented shape; whatever does not fit it lands here.
-            self._refuse(wrong_shape(frame, turn.provider, f"{type(error).__name__}: {error}"), frame, error)
-        except ProtocolError as error:
-            self._refuse(error, frame, None)
-        out = turn.out
-        turn.out = []
-        return out
+            except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+                # Dialects read by the documented shape; whatever does not fit it lands here.
+                self._refuse(wrong_shape(frame, turn.provider, f"{type(error).__name__}: {error}"), frame, error)
+            except ProtocolError as error:
+                self._refuse(error, frame, None)
 
     def _refuse(self, error: ProtocolError, frame: Frame, cause: Exception | None) -> None:
         # A frame that the end of the bytes tore is no fault of the format: `flush` says whether it was a cut.
@@ -82,15 +94,16 @@ class Normalizer:
             self._dialect = (kind or kinds[0])(self._turn, self._row, self._choice)
         return self._dialect
 
-    def _after_end(self, frame: Frame) -> list[Event]:
-        if self._said_after_end or frame.data == "[DONE]":
-            return []
-        self._said_after_end = True
-        return [Notice("data_after_end", f"data after the end of the stream was ignored, from byte {frame.start}")]
+    def _read_after_end(self, frame: Frame) -> None:
+        if not self._said_after_end and frame.data != "[DONE]":
+            self._said_after_end = True
+            where = f"data after the end of the stream was ignored, from byte {frame.start}"
+            self._turn.out.append(Notice("data_after_end", where))
 
     def flush(self) -> list[Event]:
         """The bytes ended: properly, or not."""
         turn = self._turn
+        turn.out = []
         if not turn.ended:
             if self._dialect is None or not self._dialect.may_end():
                 if self._foreign is not None and turn.unknown_events == self._frames and not self._skips:
@@ -107,10 +120,12 @@ class Normalizer:
 
     def abort(self, error: BaseException) -> list[Event]:
         """The stream failed: close what is open."""
-        self._turn.abort()
+        turn = self._turn
+        turn.out = self._said  # what it had before belongs to whoever fed the last frame
+        turn.abort()
         if isinstance(error, ProtocolError | StreamTruncated) and error.provider is None:
             error.provider = self._row.name
-        return self._turn.take()
+        return turn.take()
 
     def partial(self, error: BaseException | None = None) -> Response:
         """What came so far."""

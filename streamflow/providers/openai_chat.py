@@ -60,7 +60,7 @@ class OpenAIChat:
         usage = payload.get("usage")
         if usage:
             self._read_usage(usage)
-        if not _EXTRA_FIELDS.isdisjoint(payload):
+        if not payload.keys().isdisjoint(_EXTRA_FIELDS):
             for field, reader in _PAYLOAD_EXTRAS.items():
                 if payload.get(field):
                     reader(self, payload[field])

@@ -29,11 +29,15 @@ from streamflow.text.calls import CallBook, OpenCall, parse_arguments
 class Block:
     """An open block."""
 
-    __slots__ = ("attributes", "call", "index", "kind", "opaque", "parts", "tool_id", "tool_name", "torn")
+    __slots__ = (
+        "attributes", "call", "index", "kind", "opaque", "part", "parts", "tool_id", "tool_name", "torn", "visible"
+    )  # fmt: skip
 
     def __init__(self, index: int, kind: str, attributes: dict[str, Any]) -> None:
         self.index = index
         self.kind = kind
+        self.visible = kind == "text"
+        self.part = "input" if kind == "tool_call" else None
         self.attributes = attributes
         self.parts: list[str] = []
         self.tool_id: str | None = None
@@ -213,14 +217,12 @@ class Turn:
             return
         block.parts.append(text)
         start = -1
-        if block.kind == "text":
+        visible = block.visible
+        if visible:
             start = self._offset
-            self._offset += len(text)
-        part = "input" if block.kind == "tool_call" else None
+            self._offset = start + len(text)
         self.out.append(
-            Chunk(
-                block.index, block.kind, text, block.kind == "text", 0, part, block.tool_id, block.tool_name, start
-            )
+            Chunk(block.index, block.kind, text, visible, 0, block.part, block.tool_id, block.tool_name, start)
         )
 
     def close(self, block: Block, incomplete: bool = False) -> None:
