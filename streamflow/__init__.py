@@ -40,6 +40,10 @@ from streamflow.views import ArgumentsView, Field, PartialArguments
 if TYPE_CHECKING:
     from streamflow.conversation import parse_response, prefill_operators
     from streamflow.flow import Flow, Policy, block, conflate, drop_oldest, error, unbounded
+    from streamflow.flow.embedded import EmbeddedJournal
+    from streamflow.flow.publish import publish
+    from streamflow.flow.redis_journal import RedisJournal
+    from streamflow.flow.remote import remote_flow
     from streamflow.probing import probe
     from streamflow.recordings import Recording, load_recording
     from streamflow.requests import (
@@ -91,6 +95,7 @@ _LAZY = {
     "Client": "streamflow.sources.client",
     "DirectoryBlobStore": "streamflow.sources.blob_directory",
     "DocumentBlock": "streamflow.requests.blocks",
+    "EmbeddedJournal": "streamflow.flow.embedded",
     "Espeak": "streamflow.sinks.espeak",
     "Flow": "streamflow.flow",
     "GeneratedImageBlock": "streamflow.requests.blocks",
@@ -101,6 +106,7 @@ _LAZY = {
     "Player": "streamflow.sinks.player",
     "Policy": "streamflow.flow",
     "Recording": "streamflow.recordings",
+    "RedisJournal": "streamflow.flow.redis_journal",
     "Request": "streamflow.requests",
     "StreamContext": "streamflow.sources.context",
     "Suppression": "streamflow.requests",
@@ -132,7 +138,9 @@ _LAZY = {
     "participant_stops": "streamflow.requests",
     "prefill_operators": "streamflow.conversation",
     "probe": "streamflow.probing",
+    "publish": "streamflow.flow.publish",
     "read_transcript": "streamflow.sinks.transcript",
+    "remote_flow": "streamflow.flow.remote",
     "replay": "streamflow.sources.replay",
     "resolve_blobs": "streamflow.requests",
     "telemetry": "streamflow.sinks.telemetry",
@@ -166,6 +174,7 @@ __all__ = [
     "Client",
     "DirectoryBlobStore",
     "DocumentBlock",
+    "EmbeddedJournal",
     "Espeak",
     "Event",
     "Feeder",
@@ -187,6 +196,7 @@ __all__ = [
     "ProtocolError",
     "ProviderError",
     "Recording",
+    "RedisJournal",
     "Request",
     "Response",
     "SegmentContent",
@@ -244,10 +254,12 @@ __all__ = [
     "prefill_operators",
     "probe",
     "providers",
+    "publish",
     "read",
     "read_transcript",
     "register_syntax",
     "register_table",
+    "remote_flow",
     "replay",
     "resolve_blobs",
     "restore_from_storage",
