@@ -7,10 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 import streamflow as sf
-from streamflow.requests import ENDPOINTS
+from streamflow.requests import ENDPOINTS, Request
+from streamflow.testing import FakeProvider
 
 GOLDEN = Path(__file__).with_name("golden.json")
 PLACES = {"region": "eu-west-1", "project": "p", "location": "us-central1", "account": "acme"}
@@ -25,6 +27,12 @@ WEATHER = {
 
 def request(provider: str) -> dict[str, Any]:
     row = ENDPOINTS[provider]
+    made = build(provider, None if row.base_url else "https://example.org/v1")
+    return {"url": made.url, "headers": made.headers, "body": made.json}
+
+
+def build(provider: str, base_url: str | None) -> Request:
+    row = ENDPOINTS[provider]
     has_calls = row.tools and provider != "openai-assistants"
     picture = [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}]
     called = {"type": "tool_call", "id": "D681PevKs", "name": "weather", "input": {"city": "Rome"}}
@@ -35,17 +43,16 @@ def request(provider: str) -> dict[str, Any]:
         *([sf.Message.tool_result("D681PevKs", "sunny")] if has_calls else []),
         "And tomorrow?",
     ]
-    made = sf.build_request(
+    return sf.build_request(
         provider,
         messages,
         model="m",
         tools=[WEATHER] if row.tools else (),
-        base_url=None if row.base_url else "https://example.org/v1",
+        base_url=base_url,
         max_tokens=100,
         temperature=0.5,
         **{name: value for name, value in PLACES.items() if name in row.place_env},
     )
-    return {"url": made.url, "headers": made.headers, "body": made.json}
 
 
 @pytest.mark.parametrize("provider", ENDPOINTS)
@@ -55,6 +62,16 @@ def test_the_body_is_the_golden_one(provider: str) -> None:
 
 def test_there_is_one_for_every_provider() -> None:
     assert list(json.loads(GOLDEN.read_text())) == list(ENDPOINTS)
+
+
+@pytest.mark.parametrize("provider", ENDPOINTS)
+async def test_the_simulator_accepts_it(provider: str) -> None:
+    async with FakeProvider() as fake, aiohttp.ClientSession() as session:
+        made = build(provider, fake.base_url(provider))
+        async with session.post(made.url, data=made.body, headers=made.headers) as answer:
+            wire = await answer.read()
+    assert answer.status == 200, wire
+    assert sf.read(provider, wire).complete
 
 
 if __name__ == "__main__":
