@@ -21,6 +21,7 @@ from streamflow.requests.request import Request
 from streamflow.sources.clocks import Clock, Timeouts
 from streamflow.sources.context import StreamContext
 from streamflow.sources.credentials import find_base_url, find_key, find_places
+from streamflow.sources.externalize import check_store, externalized
 from streamflow.sources.http import Http
 from streamflow.sources.live import LiveStream
 from streamflow.sources.logs import configure_logging
@@ -50,6 +51,7 @@ class Client:
         defaults: dict[str, Any],
         signer: AwsSigner | None,
         blob_store: BlobStore | None = None,
+        externalize_images: bool = False,
     ) -> None:
         self._row = row
         self._settings = settings
@@ -58,6 +60,7 @@ class Client:
         self._defaults = defaults
         self._signer = signer
         self._blob_store = blob_store
+        self._externalize_images = externalize_images
         self._runs: set[Run] = set()
         self._closed = False
 
@@ -72,6 +75,7 @@ class Client:
         stream: bool = True,
         context: StreamContext | None = None,
         record: str | os.PathLike[str] | None = None,
+        externalize_images: bool | None = None,
         **options: Any,
     ) -> LiveStream:
         """A live stream of events: subscribe to it, or ``async for event in ...``. Nothing is sent before that.
@@ -79,7 +83,8 @@ class Client:
         ``messages`` is a string, a list of messages, or a raw provider body (also as ``body=``); ``options`` go into
         the request. ``stream=False`` asks for the whole answer at once and gives the same events. ``record`` is a file
         for the bytes of the answer and their times. ``mode="prefill"`` continues a log of participants; its
-        end-of-turn token and its tags are read out of the answer.
+        end-of-turn token and its tags are read out of the answer. ``externalize_images`` is for this request what it
+        is for the client.
         """
         if self._closed:
             raise UsageError("this client is closed; make a new one with sf.connect(...)", provider=self._row.name)
@@ -96,6 +101,9 @@ class Client:
         normalize_provider(self._row.name, **decoding)  # wrong options fail here, not when the answer comes
         decoding["whole"] = not stream
         store = self._blob_store
+        stores_images = self._externalize_images if externalize_images is None else externalize_images
+        if stores_images:
+            check_store(store, self._row.name)
         if store is not None and body is None:
 
             def make_request() -> Request | Awaitable[Request]:
@@ -110,7 +118,8 @@ class Client:
         def start(operators: Sequence[Operator[Any, Any]], context: StreamContext) -> Run:
             return self._begin(make_request, operators, context, decoding, record)
 
-        return LiveStream(start, context, _reading(self._row.name, mode, tools, merged))
+        live = LiveStream(start, context, _reading(self._row.name, mode, tools, merged))
+        return externalized(live, store) if stores_images and store is not None else live
 
     @property
     def provider(self) -> str:
@@ -230,6 +239,7 @@ def connect(
     random: Callable[[], float] | None = None,
     environ: Mapping[str, str] | None = None,
     blob_store: BlobStore | None = None,
+    externalize_images: bool = False,
     **defaults: Any,
 ) -> Client:
     """A client for a provider: ``async with sf.connect("anthropic", model="...") as llm: ...``.
@@ -237,6 +247,7 @@ def connect(
     The key comes from ``api_key`` or from the vendor's usual environment variable. ``base_url`` means what it means in
     the vendor's own SDK. Further keywords (``temperature=``, ``headers=``, ``region=`` ...) are defaults for every
     request. ``blob_store`` holds the media that messages name by blob id; they are loaded when a request is sent.
+    With ``externalize_images=True`` generated pictures go into that store, and events carry their ids instead of data.
     ``clock`` and ``random`` replace time and chance in tests.
 
     >>> connect("openai", model="gpt-x", environ={})
@@ -246,6 +257,8 @@ def connect(
     Client('openai', model='gpt-x', base_url='https://api.openai.com/v1')
     """
     found = os.environ if environ is None else environ
+    if externalize_images:
+        check_store(blob_store, provider)
     configure_logging(found)
     row = endpoint(provider)
     timeouts = Timeouts(
@@ -282,4 +295,5 @@ def connect(
         defaults=places,
         signer=AwsSigner(region) if signs else None,
         blob_store=blob_store,
+        externalize_images=externalize_images,
     )

@@ -7,6 +7,7 @@ from typing import Any, cast
 import msgspec
 
 from streamflow.blobs import BlobStore
+from streamflow.errors import UsageError
 from streamflow.events import Image, ImagePreview, Response, StreamCompleted
 from streamflow.fold import Fold, with_response
 from streamflow.loops import run_on_loop
@@ -29,6 +30,12 @@ def externalized(stream: LiveStream, store: BlobStore) -> LiveStream:
         return cast("Run", ExternalizingRun(stream, store, operators))  # it can do what a stream asks of a run
 
     return LiveStream(start, stream.context)
+
+
+def check_store(store: BlobStore | None, provider: str) -> None:
+    """Raise when there is nowhere to put pictures."""
+    if store is None:
+        raise UsageError("externalize_images needs a store: pass blob_store to sf.connect", provider=provider)
 
 
 class ExternalizingRun:

@@ -9,7 +9,7 @@ import streamflow as sf
 from streamflow.events import Image, ImagePreview
 from streamflow.operators import to_response
 from streamflow.sources.externalize import externalized
-from streamflow.testing import Answer, Cut, FakeProvider, Picture, Stall, Text, assert_grammar
+from streamflow.testing import Answer, Cut, FakeProvider, Picture, Stall, Text, ToolUse, assert_grammar
 
 DATA = "iVBORw0KGgo="
 
@@ -88,3 +88,45 @@ async def test_cancelling() -> None:
         async with asyncio.timeout(5):
             while fake.connections[0].closed_at is None:
                 await asyncio.sleep(0.01)
+
+
+async def test_a_client_does_it_when_asked() -> None:
+    store = sf.MemoryBlobStore()
+    answers = [Answer(Text("Here."), Picture(DATA))] * 3
+    async with FakeProvider(*answers) as fake:
+        given = {"model": "m", "api_key": "k", "base_url": fake.base_url("gemini"), "environ": {}}
+        async with sf.connect("gemini", **given, blob_store=store, externalize_images=True) as llm:
+            response = await llm.collect("draw")
+            assert [image.data for image in response.images] == [None]
+            assert [image.blob_id for image in response.images] == store.ids()
+            await llm.collect(["draw", sf.message_of(response, "gemini"), "bigger"])
+            assert DATA in str(fake.requests[-1].body)  # loaded again for the model to see
+            kept = await llm.collect("draw", externalize_images=False)
+            assert [image.data for image in kept.images] == [DATA]
+    assert all("externalize" not in str(request.body) for request in fake.requests)
+
+
+async def test_without_a_store_it_says_so() -> None:
+    with pytest.raises(sf.UsageError, match="pass blob_store"):
+        sf.connect("gemini", model="m", api_key="k", environ={}, externalize_images=True)
+    async with sf.connect("gemini", model="m", api_key="k", environ={}) as llm:
+        with pytest.raises(sf.UsageError, match="pass blob_store"):
+            llm.stream("draw", externalize_images=True)
+
+
+async def test_a_loop_keeps_pictures_in_the_store() -> None:
+    def now() -> str:
+        """The time."""
+        return "noon"
+
+    store = sf.MemoryBlobStore()
+    script = Answer(Picture(DATA), ToolUse("now", {})), Answer("Done.")
+    async with FakeProvider(*script) as fake:
+        given = {"model": "m", "api_key": "k", "base_url": fake.base_url("gemini"), "environ": {}}
+        async with sf.connect("gemini", **given, blob_store=store, externalize_images=True) as llm:
+            loop = sf.tool_loop(llm, "draw", [now])
+            events = [event async for event in loop]
+    assert_grammar(events)
+    assert DATA not in b"".join(sf.to_json(event) for event in events).decode()
+    assert DATA not in str([message.model_dump() for message in loop.messages])
+    assert DATA in str(fake.requests[-1].body)
