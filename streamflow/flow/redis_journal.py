@@ -154,7 +154,7 @@ class RedisJournal:
             if schema != str(SCHEMA).encode():
                 raise _unknown_schema(stream_id, schema.decode())
             _, _, entries, past = found
-            records = [decoded((name, _fields(fields)), stream_id) for name, fields in entries]
+            records = _readable(entries, stream_id, after)
             page = [record for record in records if record.seq > after]
             if page or not records:
                 return self._with_reset(page, after, past)
@@ -163,7 +163,7 @@ class RedisJournal:
     def _with_reset(self, page: list[Stamped], after: int, past: bytes | None) -> list[Stamped]:
         if page and page[0].seq == after + 1:
             return page
-        snapshot = _snapshots.decode(past) if past else None
+        snapshot = _snapshot(past) if past else None
         if page:
             response = snapshot.response if snapshot is not None and snapshot.through == page[0].seq - 1 else None
             return [reset_record(after, page[0].seq, page[0].t, response), *page]
@@ -211,6 +211,25 @@ class RedisJournal:
 
     def __repr__(self) -> str:
         return f"RedisJournal(prefix={self.prefix!r})"
+
+
+def _readable(entries: list[Any], stream_id: str, after: int) -> list[Stamped]:
+    """The records up to one that cannot be read; that one is an error when nothing new comes before it."""
+    records: list[Stamped] = []
+    try:
+        for name, fields in entries:
+            records.append(decoded((name, _fields(fields)), stream_id))
+    except ProtocolError:
+        if not records or records[-1].seq <= after:
+            raise
+    return records
+
+
+def _snapshot(past: bytes) -> Snapshot:
+    try:
+        return _snapshots.decode(past)
+    except (msgspec.MsgspecError, RecursionError) as fault:
+        raise ProtocolError(f"a snapshot cannot be read: {fault}", kind="bad_record") from None
 
 
 def _fields(flat: list[bytes]) -> dict[bytes, bytes]:

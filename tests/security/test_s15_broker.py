@@ -1,0 +1,128 @@
+"""S15: what lies in the broker is not believed: tenants are kept apart, and a record of somebody else is refused."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from redis import asyncio as aioredis
+
+import streamflow as sf
+from streamflow.flow.ports import Timing
+from streamflow.flow.redis_journal import RedisJournal
+from streamflow.server import Limits
+from streamflow.server.redis_store import RedisFlowStore
+from tests.server.serving import serving
+from tests.support.redis_server import RedisServer, require_redis
+
+LIMITS = Limits(drain_s=0.0, linger_s=5.0)
+FAST = Timing(lease_s=0.5, keep_s=60)
+MALICIOUS = {
+    "no fields": {"x": "y"},
+    "no event": {"t": "0.1"},
+    "no JSON": {"t": "0.1", "e": "hello"},
+    "half JSON": {"t": "0.1", "e": '{"type": "Chunk", '},
+    "deep JSON": {"t": "0.1", "e": '{"type": "Notice", "code": "x", "raw": ' + "[" * 5000 + "]" * 5000 + "}"},
+    "unknown type": {"t": "0.1", "e": '{"type": "Exec", "code": "x"}'},
+    "wrong shape": {"t": "0.1", "e": '{"type": "Chunk", "index": "a", "kind": 1, "text": []}'},
+    "a pickle": {"t": "0.1", "e": b"\x80\x04\x95\x0c\x00"},
+    "wrong time": {"t": "soon", "e": '{"type": "Notice", "code": "x"}'},
+    "a huge text": {"t": "0.1", "e": '{"type": "Notice", "code": ' + "9" * 100_000 + "}"},
+    "invalid UTF-8": {"t": "0.1", "e": b'{"type": "Notice", "code": "\xff"}'},
+}
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[RedisServer]:
+    with TemporaryDirectory(prefix="sf") as directory:
+        server = RedisServer(require_redis(), Path(directory)).start()
+        yield server
+        server.kill()
+
+
+@pytest.fixture
+async def redis(broker: RedisServer) -> AsyncIterator[aioredis.Redis]:
+    client = aioredis.Redis.from_url(broker.url)
+    yield client
+    await client.aclose()
+
+
+@pytest.mark.parametrize("name", MALICIOUS)
+async def test_s15_a_record_of_somebody_else_ends_the_stream_with_one_typed_error(name, broker, redis):
+    async with serving(limits=LIMITS, store=RedisFlowStore(broker.url, LIMITS, timing=FAST)) as served:
+        flow_id = await served.begin("sim:text Hello there.")
+        whole = await served.events(flow_id)
+        key = f"sf:{{{flow_id}}}:log"
+        # Another flow goes on while this one is being spoilt.
+        other = await served.begin("sim:long 40 2")
+        last = (await redis.xrevrange(key, count=1))[0][0].decode()
+        await redis.xdel(key, last)
+        epoch, seq = last.split("-")
+        await redis.xadd(key, MALICIOUS[name], id=f"{epoch}-{int(seq) + 1}")
+        # A node that has read nothing yet.
+        async with serving(limits=LIMITS, store=RedisFlowStore(broker.url, LIMITS, timing=FAST)) as fresh:
+            async with asyncio.timeout(20):
+                items = await fresh.events(flow_id)
+            assert items[: len(whole) - 1] == whole[:-1]
+            assert [item["type"] for _, item in items[len(whole) - 1 :]] in ([], ["StreamFailed"])
+            assert not any(item["type"] == "StreamCompleted" for _, item in items)
+            # The shared reader of the node lives on.
+            text = await fresh.text(await fresh.begin("sim:text still here"))
+            assert "still here" in text
+        assert (await served.events(other))[-1][1]["type"] == "StreamCompleted"
+
+
+async def test_s15_a_stream_of_another_schema_is_refused(broker, redis):
+    async with serving(limits=LIMITS, store=RedisFlowStore(broker.url, LIMITS, timing=FAST)) as served:
+        flow_id = await served.begin("sim:text Hello.")
+        await served.events(flow_id)
+        await redis.hset(f"sf:{{{flow_id}}}:meta", "schema", "999")
+        journal = RedisJournal(broker.url, timing=FAST)
+        with pytest.raises(sf.StreamflowError, match="schema"):
+            await journal.claim(flow_id, owner="x")
+        await journal.aclose()
+
+
+async def test_s15_tenants_are_kept_apart_by_their_prefix(broker, redis):
+    ann = RedisFlowStore(broker.url, LIMITS, prefix="ann", timing=FAST)
+    bob = RedisFlowStore(broker.url, LIMITS, prefix="bob", timing=FAST)
+    async with serving(limits=LIMITS, store=ann) as one, serving(limits=LIMITS, store=bob) as other:
+        flow_id = await one.begin("sim:text Hello.")
+        await one.events(flow_id)
+        async with other.session.get(f"{other.root}/flows/{flow_id}/events") as response:
+            assert response.status == 404
+    keys = [key.decode() async for key in redis.scan_iter("*")]
+    assert keys
+    assert all(key.startswith(("ann:", "bob:", "sf:")) for key in keys)
+    assert any(flow_id in key for key in keys if key.startswith("ann:"))
+    assert not any(flow_id in key for key in keys if not key.startswith("ann:"))
+
+
+@pytest.mark.parametrize("prefix", ["", "a:b", "a{b}", "a b", "a\n", "a*", "a?"])
+def test_s15_a_prefix_cannot_reach_into_another(prefix, broker):
+    with pytest.raises(sf.UsageError, match="prefix"):
+        RedisJournal(broker.url, prefix=prefix)
+
+
+async def test_s15_a_restricted_user_is_enough_and_nothing_else_is_reached(broker, redis):
+    """The access list that docs recommend: only keys of the prefix, no commands that administer."""
+    await redis.execute_command(
+        "ACL", "SETUSER", "tenant", "reset", "on", ">secret", "~ann:*", "+@read", "+@write", "+@stream", "+@scripting",
+        "+@connection", "+@transaction", "+time", "-@admin", "-@dangerous",
+    )  # fmt: skip
+    url = broker.url.replace("unix://", "unix://tenant:secret@")
+    allowed = RedisFlowStore(url, LIMITS, prefix="ann", timing=FAST)
+    async with serving(limits=LIMITS, store=allowed) as served:
+        assert "Hello" in await served.text(await served.begin("sim:text Hello."))
+    forbidden = RedisFlowStore(url, LIMITS, prefix="bob", timing=FAST)
+    async with serving(limits=LIMITS, store=forbidden) as served:
+        body = {"messages": ["hi"]}
+        async with served.session.post(f"{served.root}/flows", json=body) as response:
+            assert response.status >= 500
+            assert "secret" not in await response.text()
+
+
+def test_s15_no_password_of_the_broker_is_shown():
+    journal = RedisJournal("rediss://user:canary@localhost:1/0")
+    assert "canary" not in repr(journal) + str(journal)
