@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from streamflow.errors import ProtocolError, UsageError
-from streamflow.events import Stamped
+from streamflow.events import TERMINAL, Stamped
 from streamflow.flow.closing import PRODUCER_LOST, closing_events
 from streamflow.flow.embedded import reset_record
 from streamflow.flow.ports import (
@@ -155,7 +155,7 @@ class RedisJournal:
                 raise _unknown_schema(stream_id, schema.decode())
             _, _, entries, past = found
             records = _readable(entries, stream_id, after)
-            page = [record for record in records if record.seq > after]
+            page = _through_end([record for record in records if record.seq > after])
             if page or not records:
                 return self._with_reset(page, after, past)
             start = f"({entries[-1][0].decode()}"
@@ -230,6 +230,14 @@ def _snapshot(past: bytes) -> Snapshot:
         return _snapshots.decode(past)
     except (msgspec.MsgspecError, RecursionError) as fault:
         raise ProtocolError(f"a snapshot cannot be read: {fault}", kind="bad_record") from None
+
+
+def _through_end(page: list[Stamped]) -> list[Stamped]:
+    """Whatever is behind the end, no producer wrote it."""
+    for place, record in enumerate(page):
+        if isinstance(record.event, TERMINAL):
+            return page[: place + 1]
+    return page
 
 
 def _fields(flat: list[bytes]) -> dict[bytes, bytes]:

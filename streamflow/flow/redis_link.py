@@ -49,6 +49,8 @@ def unavailable(error: BaseException) -> BrokerUnavailable:
     >>> unavailable(ResponseError("OOM command not allowed when used memory > 'maxmemory'.")).kind
     'broker_full'
     """
+    if type(error) is RedisConnectionError and isinstance(error.__cause__, RedisError):
+        error = error.__cause__  # what the broker said to a new connection
     code = _BY_CLASS.get(type(error).__name__)
     if code is None and isinstance(error, ResponseError) and (match := _CODE.search(str(error))):
         code = match[1]

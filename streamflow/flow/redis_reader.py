@@ -167,6 +167,8 @@ class Replica:
         self.wake()
 
     def _add(self, record: Stamped) -> None:
+        if self.over:
+            return  # whoever writes behind the end, it was not a producer
         if record.seq < self.next and not self._met:
             return  # a place is a number, and a later epoch is behind all numbers of the first
         self._met = True
