@@ -16,6 +16,7 @@ COUNTS = {
     "03_custom_operator": 1,
     "04_fanout": 2,
     "05_compare_providers": 6,
+    "06_scaling": 0,
 }
 WITH_FIGURES = [path for path in NOTEBOOKS if COUNTS[path.stem]]
 GROUNDS = {"light": "rgb(255,255,255)", "dark": "rgb(21,24,30)"}
