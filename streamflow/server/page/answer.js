@@ -1,8 +1,12 @@
 // What is on the screen. Words of a model go into text nodes only: they can never become markup.
 
 const byId = (id) => document.getElementById(id);
+const FENCE = /^\s*(`{3,}|~{3,})/;
+const LINES = [[/^#{1,6} /, "heading"], [/^\s*([-*+]|\d+[.)]) /, "item"], [/^\s*> /, "quote"]];
+// Strong words and code, on one line. What is dimmed stays there: the text is what the model wrote, to the letter.
+const INLINE = /(\*\*)(?=\S)(.+?)(\*\*)|(`+)(.+?)(\4)(?!`)/g;
 
-function element(name, className = "", text = "") {
+export function element(name, className = "", text = "") {
   const made = document.createElement(name);
   if (className) made.className = className;
   if (text) made.textContent = text;
@@ -14,10 +18,11 @@ export class Turn {
   constructor(role, text = "") {
     this.root = element("article", `turn ${role}`);
     this.prose = element("div", "prose");
-    this.root.append(element("h2", "", role === "user" ? "you" : "answer"), this.prose);
-    this.pieces = [];
-    this.length = 0;
+    this.notes = element("div", "notes");
+    this.root.append(element("h2", "", role === "user" ? "you" : "answer"), this.prose, this.notes);
+    this.clear();
     if (text) this.add(text, 0);
+    byId("welcome").hidden = true;
     byId("conversation").append(this.root);
     this.root.scrollIntoView({ block: "end" });
   }
@@ -29,22 +34,88 @@ export class Turn {
   add(text, start = -1) {
     const list = byId("conversation");
     const atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 60;
-    const node = document.createTextNode(text);
-    const begin = start >= 0 ? start : this.length;
-    this.length = Math.max(this.length, begin + text.length);
-    this.pieces.push({ node, begin, end: begin + text.length });
-    this.prose.append(node);
+    let begin = start >= 0 ? start : this.length;
+    for (const part of text.split(/(?<=\n)/)) {
+      this.put(part, begin);
+      begin += part.length;
+    }
+    this.length = Math.max(this.length, begin);
     if (atEnd) list.scrollTop = list.scrollHeight;
+  }
+
+  put(part, begin) {
+    if (!this.line) {
+      this.line = { root: element("div", "line"), head: "", first: this.pieces.length };
+      this.prose.append(this.line.root);
+    }
+    const { line } = this;
+    const node = document.createTextNode(part);
+    this.pieces.push({ node, begin, end: begin + part.length });
+    line.root.append(node);
+    if (line.head.length < 16) {
+      line.head += part;
+      line.root.className = `line ${this.kind(line.head)}`;
+    }
+    if (part.endsWith("\n")) this.endLine();
+  }
+
+  kind(head) {
+    if (this.fence || FENCE.test(head)) return "code";
+    return LINES.find(([pattern]) => pattern.test(head))?.[1] ?? "";
+  }
+
+  endLine() {
+    const { line } = this;
+    const fence = FENCE.exec(line.head)?.[1];
+    if (fence && (!this.fence || fence.startsWith(this.fence))) {
+      line.root.classList.add("mark");
+      this.fence = this.fence ? "" : fence;
+    } else if (!this.fence) this.dress(line);
+    this.line = null;
+  }
+
+  // A line that is complete gets its strong words and its code. Its places are noted again.
+  dress(line) {
+    const old = this.pieces.slice(line.first);
+    const text = old.map((piece) => piece.node.data).join("");
+    const found = [...text.matchAll(INLINE)];
+    const whole = old.every((piece, number) => !number || piece.begin === old[number - 1].end);
+    if (!found.length || !whole) return;
+    const { begin } = old[0];
+    this.pieces.length = line.first;
+    line.root.replaceChildren();
+    let done = 0;
+    const append = (to, from, until, parent = line.root) => {
+      if (from === until) return;
+      const node = document.createTextNode(text.slice(from, until));
+      this.pieces.push({ node, begin: begin + from, end: begin + until });
+      const span = to ? element(to === "mark" ? "span" : to, to === "mark" ? "mark" : "") : null;
+      if (span) span.append(node);
+      parent.append(span ?? node);
+    };
+    for (const match of found) {
+      const edge = (match[1] ?? match[4]).length;
+      const end = match.index + match[0].length;
+      append("", done, match.index);
+      append("mark", match.index, match.index + edge);
+      append(match[1] ? "strong" : "code", match.index + edge, end - edge);
+      append("mark", end - edge, end);
+      done = end;
+    }
+    append("", done, text.length);
   }
 
   clear() {
     this.prose.replaceChildren();
+    this.notes.replaceChildren();
     this.pieces = [];
     this.length = 0;
+    this.line = null;
+    this.fence = "";
   }
 
-  note(text) {
-    this.root.append(element("p", "note", text));
+  note(text, kind = "note") {
+    this.notes.append(element("p", kind, text));
   }
 
   // The stretch of the screen that shows these places of the raw text.
@@ -81,7 +152,9 @@ export class Panels {
   }
 
   think(text) {
-    byId("thinking").append(text);
+    const panel = byId("thinking");
+    panel.append(text);
+    panel.scrollTop = panel.scrollHeight;
   }
 
   call(index, name, input) {
@@ -96,29 +169,35 @@ export class Panels {
     row.code.append(input);
   }
 
+  // The name of the tool that is called.
   callReady(index, input, error) {
     const row = this.calls.get(index);
-    if (!row) return;
+    if (!row) return "";
     row.code.textContent = error ?? JSON.stringify(input, null, 2);
     if (error) row.code.className = "note";
+    return row.name.textContent;
   }
 
   sentence(sentence) {
     const item = element("li", "", sentence.text.trim());
     item.dataset.index = sentence.index;
     byId("sentences").append(item);
-    item.scrollIntoView({ block: "nearest" });
+    if (!byId("sentences").querySelector(".now")) byId("sentences").scrollTop = byId("sentences").scrollHeight;
   }
 
   speaking(index) {
-    for (const item of byId("sentences").children) {
+    const list = byId("sentences");
+    for (const item of list.children) {
       const place = Number(item.dataset.index);
-      item.className = place === index ? "now" : place < index ? "said" : "";
+      const kind = place === index ? "now" : place < index ? "said" : "";
+      if (item.className === kind) continue;
+      item.className = kind;
+      if (kind === "now") list.scrollTop = item.offsetTop - list.offsetTop - list.clientHeight / 3;
     }
   }
 }
 
 export function status(text, wrong = false) {
   byId("status").textContent = text;
-  byId("status").className = wrong ? "wrong" : "";
+  byId("status").className = wrong ? "wrong" : text === "answering" ? "busy" : "";
 }

@@ -1,6 +1,6 @@
 // A chat that can be reloaded at any moment: what was said is kept by the tab, what is being said by the server.
 
-import { Panels, Turn, status } from "./answer.js";
+import { Panels, Turn, element, status } from "./answer.js";
 import { Refused, ask, follow } from "./stream.js";
 import { Voice } from "./voice.js";
 
@@ -28,7 +28,12 @@ const voice = new Voice({
   },
 });
 
-const ready = ask("GET", "page/settings.json").then(({ voice: able }) => {
+const ready = ask("GET", "page/settings.json").then(({ voice: able, examples = [] }) => {
+  for (const text of examples) {
+    const button = Object.assign(element("button", "quiet", text), { type: "button" });
+    button.addEventListener("click", () => answering || send(text));
+    byId("examples").append(button);
+  }
   if (!able) Object.assign(byId("voice"), { checked: false, disabled: true, title: "this server has no voice" });
 });
 
@@ -110,8 +115,10 @@ const handlers = {
     } else if (item.kind === "thinking") panels.think(item.text);
     else if (item.visible) turn.add(item.text, item.start);
   },
-  BlockComplete(item) {
-    if (item.kind === "tool_call") panels.callReady(item.index, item.input, item.error);
+  BlockComplete(item, turn) {
+    if (item.kind !== "tool_call") return;
+    const name = panels.callReady(item.index, item.input, item.error);
+    if (name) turn.note(`calls ${name}`, "call");
   },
   Retrying(item, turn) {
     if (!item.discard) return;
