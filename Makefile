@@ -33,10 +33,12 @@ bench: $(STAMP) ## speed beside the peers, in one run
 	@$(BIN)/python -m bench
 
 STREAMFLOW_FUZZ ?= 100000
+STREAMFLOW_FUZZ_SECONDS ?= 20
 
-fuzz: $(STAMP) ## the laws over every operator with many examples; make fuzz STREAMFLOW_FUZZ=1000000 for more
+fuzz: $(STAMP) ## the laws over every operator with many examples, then coverage-guided; make fuzz STREAMFLOW_FUZZ=1000000 for more
 	@$(BIN)/python -m tests.laws --examples $(STREAMFLOW_FUZZ)
 	@STREAMFLOW_FUZZ=$(STREAMFLOW_FUZZ) $(BIN)/python -m pytest -q -m "not slow" tests/wire tests/text tests/laws/test_earliest_release.py
+	@$(BIN)/python -m tests.fuzz --seconds $(STREAMFLOW_FUZZ_SECONDS)
 
 KILLS ?= 100
 SEED ?= 20

@@ -127,20 +127,27 @@ class Chain:
         return self._fail(-1, error, [])
 
     def _fail(self, position: int, error: BaseException, ready: list[Any]) -> list[Any]:
-        self.error = error
-        if position >= 0:
-            ready += self._stages[position].abort(error)
+        """End with the fault of a stage; ``ready`` is what this stage gave before it."""
+        released = list(self._stages[position].abort(error)) if position >= 0 else []
         for stage in self._stages[position + 1 :]:
             out: list[Any] = []
+            let_go: list[Any] = []
             try:
                 for entry in ready:
                     out += stage.feed(entry)
+            except Exception as earlier:
+                # It fails on what came before the fault: in smaller pieces nobody would have got as far as that.
+                error, released = earlier, []
+            try:
+                for entry in released:
+                    let_go += stage.feed(entry)
             except Exception as second:
-                error.add_note(f"while passing on what came before: {second!r}")
-            out += stage.abort(error)
-            ready = out
+                error.add_note(f"while passing on what was held: {second!r}")
+            let_go += stage.abort(error)
+            ready, released = out, let_go
+        self.error = error
         self._attach_partial(error)
-        return ready
+        return ready + released
 
     def _attach_partial(self, error: BaseException) -> None:
         # The last stage that keeps blocks has the view of the stream that the subscriber saw.

@@ -203,3 +203,46 @@ def test_a_stage_that_stands_for_another_one_is_asked_itself():
     proxy = Proxy(Batching())
     Chain([Twice(), proxy]).feed("a")
     assert proxy.seen == ["a", "a"]
+
+
+class TwoThenFault:
+    """Gives both halves of what it takes, then fails."""
+
+    def feed(self, item):
+        yield from item
+        raise sf.ProtocolError("the first stage")
+
+    def flush(self):
+        return []
+
+    def abort(self, error):
+        return ["let go"]
+
+
+class Picky:
+    """Does not like one item."""
+
+    def __init__(self, bad):
+        self.bad = bad
+
+    def feed(self, item):
+        if item == self.bad:
+            raise sf.ProtocolError("the second stage")
+        return [item]
+
+    def flush(self):
+        return []
+
+    def abort(self, error):
+        return []
+
+
+@pytest.mark.parametrize(
+    ("bad", "told", "given"),
+    [("a", "second", []), ("b", "second", ["a"]), ("let go", "first", ["a", "b"]), ("", "first", ["a", "b", "let go"])],
+)
+def test_the_fault_that_comes_first_in_the_stream_is_told(bad, told, given):
+    """A later stage that fails on what an earlier one gave before its own fault failed first."""
+    chain = Chain([TwoThenFault(), Picky(bad)])
+    assert chain.feed("ab") == given
+    assert str(chain.error) == f"the {told} stage"
