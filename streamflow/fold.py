@@ -81,13 +81,13 @@ class Fold:
 
     def add_all(self, events: Iterable[object]) -> None:
         """Take in events that came together, most of which are text."""
-        blocks = self._open
+        find = self._open.get
         for event in events:
-            if event.__class__ is Chunk and event.part is None and event.index in blocks:
-                blocks[event.index].parts.append(event.text)
+            if event.__class__ is Chunk and event.part is None and (block := find(event.index)) is not None:
+                block.parts.append(event.text)
             else:
                 self.add(event)
-                blocks = self._open  # a new attempt begins with none
+                find = self._open.get  # a new attempt begins with no blocks
 
     def _on_start(self, event: StreamStart) -> None:
         self.emitted = True

@@ -1,9 +1,11 @@
 """A branch: a named view of a flow with its own operators, speed and faults."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from reactivex import Observable, abc
-from reactivex.disposable import Disposable
+from reactivex.disposable import Disposable, SingleAssignmentDisposable
+from reactivex.internal import default_error, noop
+from reactivex.scheduler import CurrentThreadScheduler
 
 from streamflow.events import Stamped
 from streamflow.flow.feed import Operators
@@ -14,6 +16,21 @@ from streamflow.stage import Run, fused
 if TYPE_CHECKING:
     from streamflow.flow.flow import Flow
 
+trampoline = CurrentThreadScheduler.singleton()
+
+
+class Hooks:
+    """A subscriber's own functions, with nothing between them and the flow."""
+
+    __slots__ = ("on_completed", "on_error", "on_next")
+
+    def __init__(self, on_next: Any, on_error: Any, on_completed: Any) -> None:
+        if callable(getattr(on_next, "on_next", None)):
+            on_next, on_error, on_completed = on_next.on_next, on_next.on_error, on_next.on_completed
+        self.on_next = on_next or noop
+        self.on_error = on_error or default_error
+        self.on_completed = on_completed or noop
+
 
 class Events(Observable[Any]):
     """The events of a flow, for one subscription after another, each from its own place on."""
@@ -23,6 +40,35 @@ class Events(Observable[Any]):
         self._flow = flow
         self._operators = operators
         self._after = after
+
+    def subscribe(
+        self,
+        on_next: Any = None,
+        on_error: Any = None,
+        on_completed: Any = None,
+        *,
+        scheduler: abc.SchedulerBase | None = None,
+    ) -> abc.DisposableBase:
+        """Subscribe an observer or its functions.
+
+        A flow keeps to the rules of Rx by itself (nothing after an end, a fault or a farewell), so its subscribers are
+        spared the guard that reactivex puts before each of them, and its cost for every event.
+        """
+        observer = cast("abc.ObserverBase[Any]", Hooks(on_next, on_error, on_completed))
+        subscription = SingleAssignmentDisposable()
+
+        def join(*_: object) -> None:
+            try:
+                subscription.disposable = self._subscribe_core(observer, scheduler)
+            except Exception as fault:
+                observer.on_error(fault)
+
+        # As in reactivex: what a synchronous source schedules runs after this subscription stands.
+        if trampoline.schedule_required():
+            trampoline.schedule(join)
+        else:
+            join()
+        return subscription
 
     def _subscribe_core(
         self, observer: abc.ObserverBase[Any], scheduler: abc.SchedulerBase | None = None

@@ -9,12 +9,12 @@ from typing import Any
 from msgspec.structs import replace
 from reactivex import Observable, abc
 from reactivex.disposable import Disposable
-from reactivex.scheduler import CurrentThreadScheduler, TimeoutScheduler
+from reactivex.scheduler import TimeoutScheduler
 from reactivex.scheduler.eventloop import AsyncIOThreadSafeScheduler
 
 from streamflow.errors import StreamflowError, UsageError
 from streamflow.events import Response, Stamped, StreamCompleted, StreamFailed, StreamStart
-from streamflow.flow.branch import Branch, Events
+from streamflow.flow.branch import Branch, Events, trampoline
 from streamflow.flow.feed import Operators, Stopped, feed_of
 from streamflow.flow.graph import FlowGraph, graph_of
 from streamflow.flow.journal import MAX_BYTES, MAX_EVENTS, MemoryJournal, stamps
@@ -24,7 +24,6 @@ from streamflow.flow.serial import Serial
 from streamflow.fold import Fold
 
 logger = logging.getLogger("streamflow")
-_trampoline = CurrentThreadScheduler.singleton()
 
 OnNext = Callable[[Any], None]
 
@@ -354,11 +353,11 @@ class Flow:
         self._subscribers = tuple(other for other in self._subscribers if other is not subscriber)
         if self._subscribers or self.ended or not self.started or self._lingering is not None:
             return
-        if self._linger_s == 0 and _trampoline.schedule_required():
+        if self._linger_s == 0 and trampoline.schedule_required():
             self._abandon()
         elif self._linger_s == 0:
             # Inside a source that runs at once: it runs to its end, so that nothing depends on who came first.
-            _trampoline.schedule(lambda *_: self._serial.run(lambda _: self._abandon(), None))
+            trampoline.schedule(lambda *_: self._serial.run(lambda _: self._abandon(), None))
         else:
             self._lingering = self._timer().schedule_relative(
                 self._linger_s, lambda *_: self._serial.run(lambda _: self._abandon(), None)

@@ -89,8 +89,10 @@ class MemoryJournal:
         first = self._first + len(kept)
         kept.extend(events)
         self._times.extend([t] * len(events))
+        size = 0
         for event in events:
-            self.bytes += _OVERHEAD + len(event.text) if event.__class__ is Chunk else weight(event)
+            size += _OVERHEAD + len(event.text) if event.__class__ is Chunk else weight(event)
+        self.bytes += size
         if len(kept) > self.max_events or self.bytes > self.max_bytes:
             self._let_go()
         return first, t

@@ -81,7 +81,7 @@ class OpenAIChat:
                     self._turn.text(text)
         if delta:
             content = delta.get("content")
-            if content.__class__ is str and content and len(delta) == 1:
+            if content and content.__class__ is str and len(delta) == 1:
                 self._turn.text(content)
             else:
                 self._read_delta(delta)

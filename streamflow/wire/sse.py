@@ -158,10 +158,36 @@ class SseDecoder:
             self._blocks(data[at:], out)
 
     def _blocks(self, data: bytes, out: list[Frame]) -> None:
-        """The fast path: whole events of one data line, perhaps after one event line. The rest goes line by line."""
+        """Many events in one read, from a place on where nothing is open."""
+        prefix = self._prefix
         if len(data) > self._limit:
             self._walk(data, out)
-            return
+        elif data.startswith(prefix) and b"\r" not in data:
+            self._repeated(data[len(prefix) :].split(b"\n\n" + prefix), prefix, out)
+        else:
+            self._mixed(data, out)
+
+    def _repeated(self, pieces: list[bytes], prefix: bytes, out: list[Frame]) -> None:
+        """Events that all begin alike, cut where the next one begins: most pieces are what one event says."""
+        last = pieces.pop()
+        name, last_id, outside = self._prefix_name, self._last_id, len(prefix) + 2
+        at = self._offset
+        for piece in pieces:
+            if b"\n" in piece:
+                # Other events lie in between.
+                self._offset = at
+                self._mixed(prefix + piece + b"\n\n", out)
+                last_id = self._last_id
+                at = self._offset
+                continue
+            end = at + outside + len(piece)
+            out.append(Frame(name, piece.decode("utf-8", "replace"), last_id, None, None, None, at, end))
+            at = end
+        self._offset = at
+        self._mixed(prefix + last, out)
+
+    def _mixed(self, data: bytes, out: list[Frame]) -> None:
+        """Whole events of one data line, perhaps after one event line. The rest goes line by line."""
         if b"\r" in data:
             end, blank = b"\r\n", b"\r\n\r\n"
         else:

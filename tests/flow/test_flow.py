@@ -12,6 +12,7 @@ from reactivex.subject import Subject
 import streamflow as sf
 from streamflow.events import Chunk, Notice, StreamCompleted, StreamFailed
 from streamflow.operators import sse_decode, visible_filter
+from streamflow.stage import lift
 from streamflow.testing import FakeProvider, Text, run_virtually
 from tests.flow.events import Pulled, answer, text_of
 from tests.recordings.make import RECORDINGS
@@ -53,7 +54,7 @@ def test_common_operators_run_once_and_branches_add_their_own():
 
 
 @pytest.mark.parametrize("place", range(0, 1005, 67))
-def test_every_late_joiner_gets_exactly_the_rest(place):
+def test_b4_every_late_joiner_gets_exactly_the_rest(place):
     events = answer(1000)
     source = Subject()
     flow = sf.Flow(source)
@@ -71,7 +72,7 @@ def test_every_late_joiner_gets_exactly_the_rest(place):
     assert again == joined
 
 
-async def test_late_join_at_every_position_while_an_async_source_runs():
+async def test_b4_late_join_at_every_position_while_an_async_source_runs():
     events = answer(1000)
     flow = sf.Flow(Pulled(events))
     joined = [[] for _ in events]
@@ -106,7 +107,7 @@ def test_a_place_that_does_not_exist_is_wrong_use(after):
         flow.subscribe(print, after=after)
 
 
-def test_a_subscriber_that_raises_is_detached_with_its_own_error():
+def test_b1_a_subscriber_that_raises_is_detached_with_its_own_error():
     seen, errors, others = [], [], []
     source = Subject()
     flow = sf.Flow(source)
@@ -150,7 +151,7 @@ def test_an_error_of_the_source_reaches_everybody_and_stays_in_the_journal():
     assert not flow.snapshot().complete
 
 
-def test_a_reader_inside_on_next_may_subscribe_dispose_and_emit():
+def test_b2_a_reader_inside_on_next_may_subscribe_dispose_and_emit():
     source = Subject()
     flow = sf.Flow(source)
     first, second, third = [], [], []
@@ -172,7 +173,7 @@ def test_a_reader_inside_on_next_may_subscribe_dispose_and_emit():
     assert [event.code for event in third] == ["1"]
 
 
-def test_four_threads_one_order_nothing_lost():
+def test_b2_four_threads_one_order_nothing_lost():
     source = Subject()
     flow = sf.Flow(source)
     seen = [[] for _ in range(3)]
@@ -200,7 +201,7 @@ def test_four_threads_one_order_nothing_lost():
     assert len(echoes) == 500
 
 
-def test_dispose_is_idempotent_and_final():
+def test_b11_dispose_is_idempotent_and_final():
     source = Subject()
     flow = sf.Flow(source)
     flow.events.subscribe(lambda event: None)
@@ -212,7 +213,7 @@ def test_dispose_is_idempotent_and_final():
     assert [event.code for event in seen] == ["1"]
 
 
-def test_the_last_one_to_leave_disposes_the_source():
+def test_b5_the_last_one_to_leave_disposes_the_source():
     disposed = []
     source = rx.concat(rx.from_iterable(answer(3)[:3]), rx.never()).pipe(ops.finally_action(lambda: disposed.append(1)))
     flow = sf.Flow(source)
@@ -228,7 +229,7 @@ def test_the_last_one_to_leave_disposes_the_source():
     assert (late[-1].stop_reason, late[-1].raw_stop_reason) == ("cancelled", "abandoned")
 
 
-def test_lingering_waits_for_somebody_to_come_back():
+def test_b5_lingering_waits_for_somebody_to_come_back():
     from reactivex.testing import TestScheduler
 
     scheduler = TestScheduler()
@@ -360,7 +361,7 @@ def test_the_graph_shows_what_is_connected():
     assert "map() | ui (conflate)" in str(graph)
 
 
-def test_ten_thousand_subscriptions_leave_nothing_behind():
+def test_b12_ten_thousand_subscriptions_leave_nothing_behind():
     flow = sf.Flow(rx.never())
     holder = flow.events.subscribe(print)
     branch = flow.branch("ui", visible_filter())
@@ -371,7 +372,7 @@ def test_ten_thousand_subscriptions_leave_nothing_behind():
     assert flow.subscriber_count == 0
 
 
-async def test_a_live_stream_is_shared_and_its_socket_closed_when_all_are_gone():
+async def test_b5_a_live_stream_is_shared_and_its_socket_closed_when_all_are_gone():
     async with (
         FakeProvider(sf.testing.Answer(Text("one two three "), sf.testing.Stall())) as fake,
         sf.connect("openai", model="m", api_key="k", base_url=fake.base_url("openai")) as llm,
@@ -400,3 +401,49 @@ def test_virtual_time_is_the_time_of_the_loop():
 
     assert run_virtually(main()) == [float(second) for second in range(len(answer(3)))]
     assert isinstance(answer(1)[-1], StreamCompleted)
+
+
+def test_an_observer_object_subscribes_like_its_functions():
+    seen = []
+
+    class Watcher:
+        def on_next(self, item):
+            seen.append(item)
+
+        def on_error(self, error):
+            seen.append(error)
+
+        def on_completed(self):
+            seen.append("done")
+
+    flow = sf.Flow(answer(3))
+    flow.events.subscribe(Watcher())
+    flow.branch("ui", visible_filter()).subscribe(Watcher())
+    assert seen.count("done") == 2
+
+
+def test_nothing_follows_a_farewell_inside_a_batch():
+    seen = []
+    source = Subject()
+    flow = sf.Flow(source, lift(Tripled, "tripled"))
+    subscriptions = []
+
+    def leave(item):
+        seen.append(item)
+        subscriptions[0].dispose()
+
+    subscriptions.append(flow.branch("one", lift(Tripled, "tripled")).subscribe(leave))
+    subscriptions.append(flow.events.subscribe(lambda item: None))
+    source.on_next(Notice("a"))
+    assert seen == [Notice("a")]
+
+
+class Tripled:
+    def feed(self, item):
+        return [item] * 3
+
+    def flush(self):
+        return []
+
+    def abort(self, error):
+        return []

@@ -32,7 +32,8 @@ def one_by_one(*frames: Frame, **options: str) -> tuple[list, BaseException | No
 
 
 @pytest.mark.parametrize(
-    "frames", [(GOOD, GOOD, END), (GOOD, BROKEN, GOOD), (BROKEN,), (GOOD, END, GOOD, GOOD, END), (GOOD, Frame(data="no"))]
+    "frames",
+    [(GOOD, GOOD, END), (GOOD, BROKEN, GOOD), (BROKEN,), (GOOD, END, GOOD, GOOD, END), (GOOD, Frame(data="no"))],
 )
 @pytest.mark.parametrize("on_bad_frame", ["error", "skip"])
 def test_frames_that_come_together_give_the_events_of_frames_one_by_one(frames, on_bad_frame):
