@@ -42,7 +42,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("broken", BROKEN)
 @pytest.mark.parametrize("provider", BEFORE)
-def test_a_broken_frame_is_one_typed_error_after_what_came_before(provider, broken):
+def test_a9_a_broken_frame_is_one_typed_error_after_what_came_before(provider, broken):
     data, kind = BROKEN[broken]
     head, text = first_half(provider)
     events = sf.decode(provider, head + frame(provider, data))
@@ -76,7 +76,7 @@ def test_json_of_another_shape_is_a_typed_error(provider):
 
 
 @pytest.mark.parametrize("provider", BEFORE)
-def test_skipping_goes_on_with_a_notice(provider):
+def test_a9_skipping_goes_on_with_a_notice(provider):
     wire = BEFORE[provider].wire
     if provider == "ollama":
         noisy = b"garbage\n" + wire

@@ -194,7 +194,7 @@ def test_the_wait_ends_when_the_missing_one_comes():
     assert not [item for _, item in out if isinstance(item, Notice)]
 
 
-def test_a_voice_that_fails_leaves_the_text_alone():
+def test_b9_a_voice_that_fails_leaves_the_text_alone():
     out, _ = conversation(["One. Two. Three."], lambda text: 1 / 0 if text == "Two." else 0.1)
     assert said(out) == ["One.", "Three."]
     assert [item.raw["text"].strip() for _, item in out if isinstance(item, Notice)] == ["Two."]
@@ -227,7 +227,7 @@ def test_captions_follow_every_spoken_word_to_its_place():
             assert ANSWER[piece.start : piece.end] == piece.text
 
 
-async def test_an_interruption_closes_the_connection_to_the_provider_and_leaves_no_task():
+async def test_b10_an_interruption_closes_the_connection_to_the_provider_and_leaves_no_task():
     async with (
         FakeProvider() as fake,
         sf.connect("openai", model="m", api_key="sk-test-0123456789", base_url=fake.base_url("openai")) as llm,

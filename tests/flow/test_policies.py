@@ -58,7 +58,7 @@ def test_a_blocking_reader_makes_the_source_wait_and_loses_nothing():
     assert max(lead) <= 12
 
 
-def test_a_stuck_reader_is_cut_off_and_the_others_go_on():
+def test_b3_a_stuck_reader_is_cut_off_and_the_others_go_on():
     async def main():
         flow = sf.Flow(Pulled(answer(WORDS)))
         stuck = aiter(flow.branch("tts", visible_filter(), policy=sf.block(max_wait_s=5, max_items=100)))
@@ -78,7 +78,7 @@ def test_a_stuck_reader_is_cut_off_and_the_others_go_on():
     assert (error.kind, "tts" in str(error)) == ("slow_reader", True)
 
 
-def test_a_conflating_reader_gets_larger_chunks_and_all_of_the_text():
+def test_b3_a_conflating_reader_gets_larger_chunks_and_all_of_the_text():
     async def main():
         flow = sf.Flow(Pulled(answer(WORDS), pause_s=0.01))
         slow = asyncio.create_task(read(flow.branch("ui"), pause_s=0.1))
@@ -93,7 +93,7 @@ def test_a_conflating_reader_gets_larger_chunks_and_all_of_the_text():
     assert isinstance(items[-1], StreamCompleted)
 
 
-def test_dropping_says_how_many_and_keeps_the_newest():
+def test_b3_dropping_says_how_many_and_keeps_the_newest():
     async def main():
         flow = sf.Flow(Pulled(answer(50)))
         reader = aiter(flow.branch("meter", policy=sf.drop_oldest(5)))
@@ -117,7 +117,7 @@ def test_dropping_says_how_many_and_keeps_the_newest():
         (sf.conflate(max_bytes=5000), "5000 bytes"),
     ],
 )
-def test_a_bound_that_is_reached_ends_the_branch_with_a_typed_error(policy, bound):
+def test_b3_a_bound_that_is_reached_ends_the_branch_with_a_typed_error(policy, bound):
     async def main():
         flow = sf.Flow(Pulled(answer(WORDS)))
         reader = aiter(flow.branch("b", policy=policy))
@@ -159,7 +159,7 @@ def test_a_source_that_cannot_wait_is_kept_up_to_the_cap():
         run_virtually(main(50))
 
 
-def test_fast_transcript_slow_screen_dead_voice():
+def test_b3_fast_transcript_slow_screen_dead_voice():
     """One source, three readers of three speeds: each gets what its policy promises."""
 
     async def main():

@@ -47,7 +47,7 @@ def sentences(count):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_random_latencies_give_exact_order_and_a_bounded_look_ahead(seed):
+def test_b9_random_latencies_give_exact_order_and_a_bounded_look_ahead(seed):
     rng = random.Random(seed)
     delivered = []
 
@@ -78,7 +78,7 @@ def test_segments_leave_as_soon_as_it_is_their_turn():
     assert [(time, item.sentence.text) for time, item in out] == [(2.0, "A."), (2.0, "B."), (2.0, "C.")]
 
 
-def test_a_failing_sentence_is_reported_and_skipped():
+def test_b9_a_failing_sentence_is_reported_and_skipped():
     out, end = listen(["A.", "B.", "C."], speak(Voice(fails=lambda text: text == "B.")))
     assert [getattr(item, "code", None) for _, item in out] == [None, "synthesis_failed", None]
     notice = out[1][1]
@@ -180,7 +180,7 @@ def test_with_a_player_the_look_ahead_counts_what_was_not_played():
     assert run_virtually(main()) == [2, 3, 4, 5]
 
 
-def test_dispose_cancels_what_is_in_flight_and_silences_at_once():
+def test_b10_dispose_cancels_what_is_in_flight_and_silences_at_once():
     async def main():
         voice, out = Voice(lambda text: 1.0), []
         subscription = rx.from_iterable(sentences(9)).pipe(speak(voice)).subscribe(out.append)

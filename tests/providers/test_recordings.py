@@ -58,7 +58,7 @@ def test_the_files_are_those_that_the_script_writes(recording):
 
 
 @every_recording
-def test_golden_events_whole_byte_by_byte_and_at_random_cuts(recording):
+def test_a11_golden_events_whole_byte_by_byte_and_at_random_cuts(recording):
     want = merged(golden(recording))
     assert_grammar(want)
     assert decoded(recording, [recording.wire]) == want
@@ -69,7 +69,7 @@ def test_golden_events_whole_byte_by_byte_and_at_random_cuts(recording):
 
 
 @pytest.mark.parametrize("recording", [r for r in RECORDINGS if len(r.wire) <= SMALL], ids=lambda r: r.name)
-def test_golden_events_at_every_two_way_cut(recording):
+def test_a11_golden_events_at_every_two_way_cut(recording):
     want = merged(golden(recording))
     for pieces in two_way(recording.wire):
         assert decoded(recording, pieces) == want
@@ -89,7 +89,7 @@ def frame_ends(recording: Recording) -> list[int]:
 
 
 @pytest.mark.parametrize("recording", [r for r in RECORDINGS if not r.whole], ids=lambda r: r.name)
-def test_cut_after_every_event_is_reported_and_yields_no_runnable_half_call(recording):
+def test_b8_cut_after_every_event_is_reported_and_yields_no_runnable_half_call(recording):
     ends = frame_ends(recording)
     assert ends
     for place in [0, *ends[:-1]]:
@@ -111,7 +111,7 @@ def test_cut_after_every_event_is_reported_and_yields_no_runnable_half_call(reco
 
 
 @pytest.mark.parametrize("recording", [r for r in RECORDINGS if r.error is None], ids=lambda r: r.name)
-def test_cut_at_any_byte_is_never_complete_without_the_end_marker(recording):
+def test_a5_cut_at_any_byte_is_never_complete_without_the_end_marker(recording):
     whole = sf.read(recording.provider, recording.wire)
     for place in range(0, len(recording.wire) - 1, max(1, len(recording.wire) // 300)):
         answer = sf.read(recording.provider, recording.wire[:place])
@@ -128,7 +128,7 @@ def ends_by_its_own_marker(recording: Recording) -> bool:
 @pytest.mark.parametrize(
     "recording", [r for r in RECORDINGS if r.error is None and ends_by_its_own_marker(r)], ids=lambda r: r.name
 )
-def test_data_after_the_end_is_ignored_with_a_notice(recording):
+def test_a12_data_after_the_end_is_ignored_with_a_notice(recording):
     twice = sf.decode(recording.provider, recording.wire + recording.wire)
     once = sf.decode(recording.provider, recording.wire)
     assert sf.collect(twice).text == sf.collect(once).text

@@ -93,7 +93,7 @@ def test_the_gap_between_segments_is_what_synthesis_takes_longer_than_playing():
 
 
 @pytest.mark.parametrize("milliseconds", range(0, 2310, 10))
-def test_an_interruption_at_any_time_silences_at_once_and_leaves_the_next_turn_whole(milliseconds):
+def test_b10_an_interruption_at_any_time_silences_at_once_and_leaves_the_next_turn_whole(milliseconds):
     at = milliseconds / 1000
     rng = random.Random(milliseconds)
 

@@ -107,7 +107,7 @@ WAYS = [leave_by_dispose, leave_by_task_cancel, leave_by_context, leave_by_timeo
 
 @pytest.mark.parametrize("leave", WAYS, ids=lambda way: way.__name__[9:])
 @pytest.mark.parametrize("beginning", [before_headers, before_text, mid_text], ids=lambda way: way.__name__)
-async def test_leaving_closes_the_socket_at_once(beginning, leave):
+async def test_b5_leaving_closes_the_socket_at_once(beginning, leave):
     text = "Hello" if beginning is mid_text else ""
     async with Watching(beginning) as server, client(server) as llm:
         before = tasks()
@@ -160,7 +160,7 @@ async def test_a_subscriber_that_raises_closes_the_socket_and_is_reported():
     assert [type(report["exception"]) for report in reports] == [KeyError]
 
 
-async def test_disposing_inside_on_next_delivers_nothing_more():
+async def test_b11_disposing_inside_on_next_delivers_nothing_more():
     got: list = []
     async with Watching(mid_text) as server, client(server) as llm:
         holder: list = []
@@ -174,7 +174,7 @@ async def test_disposing_inside_on_next_delivers_nothing_more():
     assert len(got) == 1
 
 
-async def test_disposing_twice_and_from_another_thread():
+async def test_b11_disposing_twice_and_from_another_thread():
     async with Watching(mid_text) as server, client(server) as llm:
         got: list = []
         subscription = llm.stream("hi").subscribe(got.append, got.append)
@@ -300,7 +300,7 @@ async def test_closing_the_client_ends_its_streams():
     assert errors[0].partial.text == "Hello"
 
 
-async def test_two_hundred_cancelled_streams_leave_nothing():
+async def test_b12_two_hundred_cancelled_streams_leave_nothing():
     beginnings = [before_headers, before_text, mid_text]
 
     async def play(connection: Connection) -> None:

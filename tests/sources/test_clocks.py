@@ -74,7 +74,7 @@ def test_silence_after_the_first_event():
 
 
 @pytest.mark.parametrize(("keep_alive", "kind"), [(True, "no_progress_timeout_s"), (False, "idle_timeout_s")])
-def test_pings_are_no_progress(keep_alive, kind):
+def test_a7_pings_are_no_progress(keep_alive, kind):
     watched = Watched(Timeouts(30, 10, 20, 100, pings_keep_alive=keep_alive))
     watched.watch.attempt()
     watched.read()
@@ -202,26 +202,26 @@ async def pings(connection: Connection) -> None:
 
 
 @pytest.mark.parametrize("script", [nothing, headers_only])
-async def test_a_provider_that_never_begins(script):
+async def test_a6_a_provider_that_never_begins(script):
     error, at = await stalled(script, 1.0, first_event_timeout_s=30, idle_timeout_s=5)
     assert (type(error), error.kind, error.emitted) == (sf.StreamStalled, "first_event_timeout_s", False)
     assert 30 <= at < 40
 
 
-async def test_a_provider_that_falls_silent():
+async def test_a6_a_provider_that_falls_silent():
     error, at = await stalled(some_text, 1.0, idle_timeout_s=20, no_progress_timeout_s=100)
     assert (type(error), error.kind, error.emitted) == (sf.StreamStalled, "idle_timeout_s", True)
     assert error.partial.text == "Hel"
     assert 20 <= at < 60
 
 
-async def test_a_provider_that_only_keeps_alive():
+async def test_a7_a_provider_that_only_keeps_alive():
     error, at = await stalled(pings, 1.0, idle_timeout_s=30, no_progress_timeout_s=60)
     assert (type(error), error.kind) == (sf.StreamStalled, "no_progress_timeout_s")
     assert at >= 60
 
 
-async def test_a_provider_that_takes_too_long_altogether():
+async def test_a8_a_provider_that_takes_too_long_altogether():
     error, at = await stalled(pings, 1.0, total_timeout_s=50)
     assert (type(error), error.kind) == (sf.LimitExceeded, "total_timeout_s")
     assert 50 <= at < 60

@@ -44,7 +44,7 @@ async def test_the_second_is_not_asked_when_the_first_answers() -> None:
 
 
 @pytest.mark.parametrize("status", [401, 429, 500, 529])
-async def test_a_refusal_before_the_first_event_asks_the_second(status: int) -> None:
+async def test_a15_a_refusal_before_the_first_event_asks_the_second(status: int) -> None:
     events, error, asked = await both(HttpError(status), Answer("Hello."))
     assert error is None
     assert asked == (1, 1)
@@ -62,7 +62,7 @@ async def test_a_cut_before_the_first_event_asks_the_second() -> None:
     assert events[-1].response.text == "Hello."
 
 
-async def test_after_the_first_event_the_failure_stands() -> None:
+async def test_a15_after_the_first_event_the_failure_stands() -> None:
     events, error, asked = await both(Answer(Text("So far"), Cut()), Answer("never"))
     assert isinstance(error, sf.StreamTruncated)
     assert asked == (1, 0)
@@ -83,7 +83,7 @@ async def test_operators_see_one_stream() -> None:
     assert "".join(chunk.text for chunk in events if isinstance(chunk, sf.events.Chunk)) == "Hello there."
 
 
-async def test_it_is_an_observable_that_a_seam_can_follow() -> None:
+async def test_a15_it_is_an_observable_that_a_seam_can_follow() -> None:
     async with (
         FakeProvider(HttpError(500)) as a,
         FakeProvider(Answer(Text("The quick brown"), Cut())) as b,

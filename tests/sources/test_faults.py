@@ -48,7 +48,7 @@ def assert_cut(events, error, kind=sf.StreamTruncated, text="Hello"):
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-async def test_a_refusal_is_final_and_typed(status):
+async def test_a2_a_refusal_is_final_and_typed(status):
     body = orjson.dumps({"error": {"message": "wrong key sk-canary-0123456789", "type": "invalid_request_error"}})
 
     async def refuse(connection: Connection) -> None:
@@ -93,7 +93,7 @@ async def test_a_refusal_in_gzip_is_read():
 # -- A3: errors inside a good answer
 
 
-async def test_an_error_event_keeps_the_text_and_is_not_retried():
+async def test_a3_an_error_event_keeps_the_text_and_is_not_retried():
     wrong = b'data: {"error": {"message": "overloaded", "type": "server_error"}}\n\n'
 
     async def fail(connection: Connection) -> None:
@@ -108,7 +108,7 @@ async def test_an_error_event_keeps_the_text_and_is_not_retried():
 # -- A4, A5: cuts
 
 
-async def test_a_reset_keeps_what_came():
+async def test_a4_a_reset_keeps_what_came():
     async def reset(connection: Connection) -> None:
         await connection.send(CHUNKED + chunk(TEXT))
         await asyncio.sleep(0.02)  # a reset overtakes what was sent right before it
@@ -118,7 +118,7 @@ async def test_a_reset_keeps_what_came():
     assert_cut(events, error)
 
 
-async def test_a_cut_chunk_keeps_what_came():
+async def test_a4_a_cut_chunk_keeps_what_came():
     async def cut(connection: Connection) -> None:
         await connection.send(CHUNKED + chunk(TEXT) + b"ff\r\ndata: {")
         connection.writer.close()
@@ -128,7 +128,7 @@ async def test_a_cut_chunk_keeps_what_came():
 
 
 @pytest.mark.parametrize("garbage", [b"zz\r\nabc\r\n", b"5\r\nabcdefgh\r\n", b"-1\r\n", b"f" * 20 + b"\r\n"])
-async def test_garbled_chunks_are_seen_at_once(garbage):
+async def test_a4_garbled_chunks_are_seen_at_once(garbage):
     async def garble(connection: Connection) -> None:
         await connection.send(CHUNKED + chunk(TEXT))
         await asyncio.sleep(0.01)
@@ -171,7 +171,7 @@ async def test_a_cut_body_that_nobody_was_reading_is_not_lost():
     ids=["clean", "in an event", "in a character", "after the finish reason"],
 )
 @pytest.mark.parametrize("framing", ["chunked", "until close", "length"])
-async def test_an_end_without_the_end_marker_is_a_cut(tail, framing):
+async def test_a5_an_end_without_the_end_marker_is_a_cut(tail, framing):
     body = TEXT + tail
 
     async def end(connection: Connection) -> None:
@@ -187,7 +187,7 @@ async def test_an_end_without_the_end_marker_is_a_cut(tail, framing):
 
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200", CHUNKED, OK + b"Content-Length: 0\r\n\r\n"])
-async def test_no_answer_at_all_is_a_fault_of_the_network(answer):
+async def test_a5_no_answer_at_all_is_a_fault_of_the_network(answer):
     async def leave(connection: Connection) -> None:
         await connection.send(answer)
         connection.writer.close()
@@ -201,7 +201,7 @@ async def test_no_answer_at_all_is_a_fault_of_the_network(answer):
 # -- A8, S9, S11: too much
 
 
-async def test_an_event_without_end_is_refused():
+async def test_a8_an_event_without_end_is_refused():
     async def long_line(connection: Connection) -> None:
         await connection.send(CHUNKED + chunk(TEXT))
         piece = chunk(b"x" * 65536)
@@ -214,7 +214,7 @@ async def test_an_event_without_end_is_refused():
     assert error.kind == "max_event_bytes"
 
 
-async def test_a_stream_without_end_is_refused():
+async def test_a8_a_stream_without_end_is_refused():
     async def endless(connection: Connection) -> None:
         await connection.send(CHUNKED)
         piece = chunk(chat(*["x" * 1000] * 50, finish=None, done=False))
@@ -237,7 +237,7 @@ def bomb(text: bytes, size: int) -> bytes:
 
 
 @pytest.mark.parametrize("text", [b"data: " + b"x" * 99_994, b":" + b"x" * 997 + b"\n\n"], ids=["line", "pings"])
-async def test_a_bomb_ends_in_a_limit_with_little_memory(text):
+async def test_a8_a_bomb_ends_in_a_limit_with_little_memory(text):
     packed = bomb(text, 100_000_000)
 
     async def explode(connection: Connection) -> None:
@@ -282,7 +282,7 @@ async def test_compression_that_cannot_be_read_is_named(encoding):
 
 
 @pytest.mark.parametrize("bad", [b"data: {no json}\n\n", b"data: [1]\n\n", b"data: " + b"[" * 100_000 + b"\n\n"])
-async def test_a_malformed_frame_is_an_error_or_a_notice(bad):
+async def test_a9_a_malformed_frame_is_an_error_or_a_notice(bad):
     async def malformed(connection: Connection) -> None:
         await connection.send(CHUNKED + chunk(TEXT + bad + chat("!")) + END)
 
@@ -295,7 +295,7 @@ async def test_a_malformed_frame_is_an_error_or_a_notice(bad):
     assert any(getattr(event, "code", "") == "bad_frame" for event in events)
 
 
-async def test_a_surrogate_pair_over_two_deltas_is_joined():
+async def test_a10_a_surrogate_pair_over_two_deltas_is_joined():
     halves = b"".join(b'data: {"choices":[{"delta":{"content":"\\u%s"}}]}\n\n' % half for half in (b"d83d", b"de00"))
 
     async def torn(connection: Connection) -> None:
@@ -307,7 +307,7 @@ async def test_a_surrogate_pair_over_two_deltas_is_joined():
 
 
 @pytest.mark.parametrize("size", [1, 2, 7])
-async def test_odd_bytes_in_small_pieces(size):
+async def test_a11_odd_bytes_in_small_pieces(size):
     wire = b"\xef\xbb\xbf: hello\r\nretry: 10\r\n\r\nevent: x\r\r\n" + chat("é\u2028\x85\x0b", "\U0001f600").replace(
         b"\n", b"\r\n"
     )
@@ -323,7 +323,7 @@ async def test_odd_bytes_in_small_pieces(size):
     assert text_of(events) == "é\u2028\x85\x0b\U0001f600"
 
 
-async def test_invalid_utf8_is_replaced():
+async def test_a11_invalid_utf8_is_replaced():
     async def invalid(connection: Connection) -> None:
         await connection.send(CHUNKED + chunk(chat("a#b").replace(b"#", b"\xff")) + END)
 
@@ -333,7 +333,7 @@ async def test_invalid_utf8_is_replaced():
 
 
 @pytest.mark.parametrize("together", [True, False])
-async def test_data_after_the_end_is_ignored(together):
+async def test_a12_data_after_the_end_is_ignored(together):
     async def chatter(connection: Connection) -> None:
         await connection.send(CHUNKED + chunk(chat("Hello") + chat("more") * together))
         await connection.send(chunk(chat("more")) + END)
@@ -359,7 +359,7 @@ async def test_data_after_the_end_is_ignored(together):
     ],
     ids=["html", "html as events", "two types", "two lengths", "ssh", "bad header"],
 )
-async def test_what_is_no_stream_is_a_protocol_error(answer):
+async def test_a14_what_is_no_stream_is_a_protocol_error(answer):
     async def other(connection: Connection) -> None:
         await connection.send(answer)
         connection.writer.close()

@@ -43,7 +43,7 @@ def test_errors_without_a_status(error, verdict):
     assert is_worth_retrying(error) is verdict
 
 
-def test_the_server_has_the_last_word():
+def test_a1_the_server_has_the_last_word():
     assert is_worth_retrying(sf.ProviderError("x", status=400), {"x-should-retry": "true"})
     assert not is_worth_retrying(sf.ProviderError("x", status=500), {"x-should-retry": "False"})
     assert is_worth_retrying(sf.ProviderError("x", status=500), {"x-should-retry": "perhaps"})
@@ -65,7 +65,7 @@ def test_the_server_has_the_last_word():
         ({"retry-after": ""}, None),
     ],
 )
-def test_what_the_server_asks_for(headers, seconds):
+def test_a1_what_the_server_asks_for(headers, seconds):
     assert asked_delay_s(headers, NOON) == seconds
 
 
@@ -78,7 +78,7 @@ def test_the_wait_doubles_up_to_a_bound_and_is_only_shortened():
 
 
 @pytest.mark.parametrize(("asked", "waits"), [("120", 120.0), ("121", None)])
-def test_a_long_wait_is_refused(asked, waits):
+def test_a1_a_long_wait_is_refused(asked, waits):
     error = sf.ProviderError("x", status=429)
     assert RetryPolicy().delay_s(error, 1, draw=0.0, headers={"retry-after": asked}) == waits
 
@@ -86,7 +86,7 @@ def test_a_long_wait_is_refused(asked, waits):
 # -- over a socket, in virtual time
 
 
-async def test_the_spacing_of_the_attempts():
+async def test_a1_the_spacing_of_the_attempts():
     clock = VirtualClock()
     arrivals: list[float] = []
 
@@ -108,7 +108,7 @@ async def test_the_spacing_of_the_attempts():
     assert events[-1].response.text == "Hello"
 
 
-async def test_two_retries_by_default_and_nothing_else_is_seen():
+async def test_a1_two_retries_by_default_and_nothing_else_is_seen():
     async def busy(connection: Connection) -> None:
         await connection.send(whole(500, b'{"error": {"message": "oops"}}', retry_after_ms="0"))
 
@@ -127,7 +127,7 @@ async def test_two_retries_by_default_and_nothing_else_is_seen():
 @pytest.mark.parametrize(
     "headers", [{"retry_after": "121"}, {"x_should_retry": "false"}, {"retry_after": "Fri, 31 Dec 9999 23:59:59 GMT"}]
 )
-async def test_when_the_server_wants_no_retry_the_error_comes_at_once(headers):
+async def test_a1_when_the_server_wants_no_retry_the_error_comes_at_once(headers):
     async def busy(connection: Connection) -> None:
         await connection.send(whole(429, b"", **headers))
 

@@ -220,7 +220,7 @@ async def test_a_tool_can_start_while_the_model_still_speaks() -> None:
     assert order == ["run", "ready"]
 
 
-async def test_a_cut_call_is_never_run() -> None:
+async def test_b8_a_cut_call_is_never_run() -> None:
     from streamflow.testing import Cut
 
     ran: list[str] = []
@@ -301,7 +301,7 @@ async def test_the_history_is_valid_when_cancelled_after_any_event(provider: str
             VALIDATORS[provider](sf.build_request(provider, [*loop.messages, "go on"], model="m").json)
 
 
-async def test_cancelling_inside_a_tool_ends_the_tool() -> None:
+async def test_b7_cancelling_inside_a_tool_ends_the_tool() -> None:
     began, ended = asyncio.Event(), asyncio.Event()
 
     async def hangs() -> str:
@@ -407,7 +407,7 @@ MISBEHAVING: list[tuple[Any, ToolUse, str]] = [
 
 
 @pytest.mark.parametrize(("tool", "use", "words"), MISBEHAVING, ids=[words for _, _, words in MISBEHAVING])
-async def test_whatever_a_tool_does_the_stream_goes_on(tool: Any, use: ToolUse, words: str) -> None:
+async def test_b7_whatever_a_tool_does_the_stream_goes_on(tool: Any, use: ToolUse, words: str) -> None:
     script = (Answer(use, ToolUse("now", {})), Answer("I see."))
     events, _, bodies = await looped(*script, tools=(tool, now), tool_timeout_s=0.2)
     assert_grammar(events)

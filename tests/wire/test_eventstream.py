@@ -137,7 +137,7 @@ def test_the_name_of_the_event(headers, event):
 
 
 @pytest.mark.parametrize("own", OWN, ids=["text", "types", "empty"])
-def test_every_flipped_bit_is_refused(own):
+def test_a16_every_flipped_bit_is_refused(own):
     good = encode_message({":event-type": "before"}, b"{}")
     for bit in range(len(own) * 8):
         wire = bytearray(own)
