@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from streamflow.errors import UsageError
-from streamflow.events import Notice, StreamCompleted
+from streamflow.events import BlockComplete, BlockStart, Notice, StreamCompleted
 from streamflow.fold import collect
 from streamflow.operators import stop_sequences, xml_block_split
 from streamflow.pipeline import decode
@@ -66,13 +66,33 @@ def prefill_operators(
     >>> response.text, response.stop_reason
     ('Hi there', 'end_turn')
     """
-    token = eot_token_of(endpoint(provider), eot_token)
     starts_open = "thinking" if open_thinking else None
     schemas = [tool.schema for tool in tool_definitions(tools) if tool.native is None]
     blocks = xml_block_split(tables=tables, starts_open=starts_open, tools=schemas or None)
+    token = eot_token_of(endpoint(provider), eot_token)
     if not token:
         return [blocks]
     return [stop_sequences([token]), lift(lambda: EndOfTurn(token), "end_of_turn"), blocks]
+
+
+def open_block(blocks: Operator[Any, Any], text: str, *, opened: bool = False) -> str | None:
+    """The kind of the block that a model's text leaves open; None when it is text.
+
+    ``opened`` says that the request opened a block itself: that one is not the model's.
+
+    >>> open_block(xml_block_split(), "Hi <thinking>Bob said")
+    'thinking'
+    """
+    stage = blocks.make_stage()
+    begun: list[BlockStart] = []
+    closed: set[int] = set()
+    for event in stage.feed(text):
+        if isinstance(event, BlockStart):
+            begun.append(event)
+        elif isinstance(event, BlockComplete):
+            closed.add(event.index)
+    own = begun[1:] if opened else begun
+    return next((block.kind for block in own if block.index not in closed and block.kind != "text"), None)
 
 
 def parse_response(provider: str, answer: Any, mode: str = "messages", **options: Any) -> list[Block]:

@@ -97,6 +97,8 @@ class Anthropic:
             stop = STOP_REASONS.get(reason, "other")
             self._settle_bare(cut=stop in CUTTING_REASONS)
             self._turn.stop(stop, reason)
+        if at := facts.get("stop_sequence"):
+            self._turn.notice("stop", "the provider stopped at a stop sequence", at)
         for field in ("stop_details", "container", "context_management"):
             value = facts.get(field)
             if value and any(value.values()):

@@ -17,6 +17,7 @@ from streamflow.operators import normalize_provider
 from streamflow.recordings import RecordingWriter
 from streamflow.requests import build_request, resolve_blobs
 from streamflow.requests.endpoints import Endpoint, endpoint
+from streamflow.requests.messages import as_messages
 from streamflow.requests.request import Request
 from streamflow.sources.clocks import Clock, Timeouts
 from streamflow.sources.context import StreamContext
@@ -25,6 +26,7 @@ from streamflow.sources.externalize import check_store, externalized
 from streamflow.sources.http import Http
 from streamflow.sources.live import LiveStream
 from streamflow.sources.logs import configure_logging
+from streamflow.sources.resume import continued, resumed
 from streamflow.sources.retry import RetryPolicy, check_max_retries
 from streamflow.sources.run import Run, Settings
 from streamflow.sources.signing import AwsSigner
@@ -100,26 +102,51 @@ class Client:
         decoding = {name: merged.pop(name) for name in _DECODING if name in merged}
         normalize_provider(self._row.name, **decoding)  # wrong options fail here, not when the answer comes
         decoding["whole"] = not stream
-        store = self._blob_store
         stores_images = self._externalize_images if externalize_images is None else externalize_images
         if stores_images:
-            check_store(store, self._row.name)
-        if store is not None and body is None:
+            check_store(self._blob_store, self._row.name)
+        context = context or StreamContext()
 
-            def make_request() -> Request | Awaitable[Request]:
-                return self._with_blobs(store, messages, model, mode, tools, stream, merged)
+        def ask(said: Any, options: dict[str, Any], operators: Sequence[Operator[Any, Any]] = ()) -> LiveStream:
+            make_request = self._make_request(said, body, model, mode, tools, stream, options)
+
+            def start(operators: Sequence[Operator[Any, Any]], context: StreamContext) -> Run:
+                return self._begin(make_request, operators, context, decoding, record if said is messages else None)
+
+            return LiveStream(start, context, operators)
+
+        if mode == "prefill" and body is None:
+            live = self._resumable(ask, messages, tools, merged, context)
         else:
-            # Built at once: a wrong request fails here, not when somebody subscribes.
-            request = self._request(messages, body, model, mode, tools, stream, merged)
+            live = ask(messages, merged)
+        return externalized(live, self._blob_store) if stores_images and self._blob_store is not None else live
 
-            def make_request() -> Request | Awaitable[Request]:
-                return self._signed(request)
+    def _resumable(
+        self, ask: Callable[..., LiveStream], messages: Any, tools: Sequence[Any], options: dict[str, Any], context: Any
+    ) -> LiveStream:
+        """The answer to a log of participants: its end-of-turn token goes, its tags become blocks."""
+        chosen = {name: options[name] for name in ("eot_token", "open_thinking") if name in options}
+        *ends, blocks = prefill_operators(self._row.name, tools=list(tools) or None, **chosen)
+        opened = bool(options.get("open_thinking"))
+        first = ask(messages, options, ends)  # a wrong request fails here, not when somebody subscribes
 
-        def start(operators: Sequence[Operator[Any, Any]], context: StreamContext) -> Run:
-            return self._begin(make_request, operators, context, decoding, record)
+        def go_on(text: str) -> LiveStream:
+            if not text:
+                return first
+            said = continued(as_messages(messages), ("\n<thinking>" if opened else "") + text)
+            return ask(said, {**options, "open_thinking": False}, ends)
 
-        live = LiveStream(start, context, _reading(self._row.name, mode, tools, merged))
-        return externalized(live, store) if stores_images and store is not None else live
+        return resumed(go_on, blocks, context, opened=opened)
+
+    def _make_request(
+        self, messages: Any, body: Mapping[str, Any] | None, *how: Any
+    ) -> Callable[[], Request | Awaitable[Request]]:
+        store = self._blob_store
+        if store is not None and body is None:
+            return lambda: self._with_blobs(store, messages, *how)
+        # Built at once: a wrong request fails here, not when somebody subscribes.
+        request = self._request(messages, body, *how)
+        return lambda: self._signed(request)
 
     @property
     def provider(self) -> str:
@@ -209,14 +236,6 @@ class Client:
     def __repr__(self) -> str:
         place = self._base_url or self._row.base_url
         return f"Client({self._row.name!r}, model={self._model!r}, base_url={place!r})"
-
-
-def _reading(provider: str, mode: str, tools: Sequence[Any], options: Mapping[str, Any]) -> list[Operator[Any, Any]]:
-    """What an answer goes through before anybody sees it: nothing, but for a log that the model continues."""
-    if mode != "prefill":
-        return []
-    chosen = {name: options[name] for name in ("eot_token", "open_thinking") if name in options}
-    return prefill_operators(provider, tools=list(tools) or None, **chosen)
 
 
 def connect(
