@@ -215,7 +215,8 @@ class SseDecoder:
             else:
                 skipped = 6 if value[5:6] == b" " else 5
                 text = value[skipped:].decode("utf-8", "replace")
-                if name is not self._prefix_name:
+                # Only with its space: without it, that of the next event would be taken for text.
+                if name is not self._prefix_name and skipped == 6:
                     self._remember(name, block[: size - len(value) + skipped])
                     prefix, prefix_size = self._prefix, self._prefix_size
                 out.append(Frame(name, text, self._last_id, None, None, None, at, at + size + dispatched))

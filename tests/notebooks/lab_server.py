@@ -28,12 +28,21 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def _settings(folder: Path) -> Path:
+    """Settings of a user who wants no news: the question would lie over the figures."""
+    file = folder / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
+    file.parent.mkdir(parents=True)
+    file.write_text('{"fetchNews": "false", "checkForUpdates": false}')
+    return folder
+
+
 @contextmanager
 def jupyterlab(folder: Path) -> Iterator[str]:
     """The address of a server over this folder; its token is in it."""
     token, port = secrets.token_hex(16), _free_port()
     own = {f"JUPYTER_{name}_DIR": str(folder / ".jupyter" / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
     own["IPYTHONDIR"] = str(folder / ".ipython")
+    own["JUPYTERLAB_SETTINGS_DIR"] = str(_settings(folder / ".jupyter" / "settings"))
     command = [
         *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--expose-app-in-browser"),
         *(f"--ServerApp.root_dir={folder}", f"--IdentityProvider.token={token}", "--ServerApp.ip=127.0.0.1"),

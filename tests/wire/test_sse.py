@@ -324,3 +324,11 @@ def test_like_the_plain_rules(body):
 def test_reads_of_whole_events(reads, limit):
     body = b"".join(reads)
     assert run(reads, max_event_bytes=limit) == run(single(body), max_event_bytes=limit)
+
+
+def test_an_event_without_the_space_does_not_teach_the_next_one_to_keep_it():
+    wire = b"event: a\ndata:1\n\nevent: a\ndata: 2\n\nevent: a\ndata:3\n\ndata:4\n\ndata: 5\n\n"
+    assert [frame.data for frame in SseDecoder().feed(wire)] == ["1", "2", "3", "4", "5"]
+    events = [event + b"\n\n" for event in wire.split(b"\n\n")[:-1]]
+    decoder = SseDecoder()
+    assert [frame.data for event in events for frame in decoder.feed(event)] == ["1", "2", "3", "4", "5"]
