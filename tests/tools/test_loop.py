@@ -409,7 +409,7 @@ MISBEHAVING: list[tuple[Any, ToolUse, str]] = [
 @pytest.mark.parametrize(("tool", "use", "words"), MISBEHAVING, ids=[words for _, _, words in MISBEHAVING])
 async def test_b7_whatever_a_tool_does_the_stream_goes_on(tool: Any, use: ToolUse, words: str) -> None:
     script = (Answer(use, ToolUse("now", {})), Answer("I see."))
-    events, _, bodies = await looped(*script, tools=(tool, now), tool_timeout_s=0.2)
+    events, _, bodies = await looped(*script, tools=(tool, now), tool_timeout_s=0.2 if tool is hangs else 60)
     assert_grammar(events)
     assert events[-1].stop_reason == "end_turn"
     assert events[-1].response.text == "I see."
