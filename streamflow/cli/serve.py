@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from contextlib import AsyncExitStack, suppress
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -31,13 +32,20 @@ def serve(
         str | None,
         typer.Option(help="Address of a Redis, redis://HOST:PORT/0: several servers share their flows.", metavar="URL"),
     ] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="A directory for the bytes of every flow; the inspector shows them.")
+    ] = None,
     simulate: Annotated[bool, typer.Option(help="Answer with the simulator: no network, no key.")] = False,
 ) -> None:
     """Serve flows, until Ctrl-C or SIGTERM. The first line is the address; open it in a browser for a chat.
 
+    The path /inspector shows all flows as they run.
+
     Examples:
 
       streamflow serve --simulate
+
+      streamflow serve --simulate --record recordings
 
       streamflow serve --provider anthropic --model claude-sonnet-4-5
 
@@ -46,7 +54,10 @@ def serve(
       streamflow serve --simulate --redis redis://localhost:6379/0
     """
     tokens = token or [given for given in os.environ.get("STREAMFLOW_TOKEN", "").split(",") if given]
-    settings = _Settings(host, port, provider, model, base_url, tokens, origin or [], linger_s, drain_s, voice, redis)
+    origins = origin or []
+    settings = _Settings(
+        host, port, provider, model, base_url, tokens, origins, linger_s, drain_s, voice, redis, record
+    )
     asyncio.run(_serve(settings, simulate))
 
 
@@ -64,6 +75,7 @@ class _Settings(msgspec.Struct):
     drain_s: float
     voice: str
     redis: str | None
+    record: Path | None
 
 
 async def _serve(settings: _Settings, simulate: bool) -> None:
@@ -101,6 +113,7 @@ async def _serve(settings: _Settings, simulate: bool) -> None:
             origins=settings.origins,
             limits=limits,
             store=store,
+            record=settings.record,
             synthesizer=Espeak(settings.voice) if has_voice else None,
         )
         try:

@@ -37,7 +37,7 @@ def page_of(traces: Sequence[Trace], *, gap_s: float = GAP_S) -> str:
     (2, False)
     """
     title = " and ".join(trace.name or "recording" for trace in traces)
-    return html_of([_entry(trace, gap_s) for trace in traces], title)
+    return html_of([entry_of(trace, gap_s=gap_s) for trace in traces], title)
 
 
 def html_of(entries: list[dict[str, Any]], title: str) -> str:
@@ -57,7 +57,8 @@ def html_of(entries: list[dict[str, Any]], title: str) -> str:
     )
 
 
-def _entry(trace: Trace, gap_s: float) -> dict[str, Any]:
+def entry_of(trace: Trace, *, gap_s: float = GAP_S) -> dict[str, Any]:
+    """What the page gets of a trace: its rows, the verdict, and the test."""
     findings = verdict_of(trace, gap_s=gap_s)
     return {**trace.data(), "verdict": findings, "pytest": pytest_frame(trace, findings)}
 

@@ -1,5 +1,6 @@
 """The application: routes, and what happens around every request."""
 
+import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any
@@ -10,7 +11,7 @@ from reactivex import operators as ops
 from streamflow.events import Chunk, ToolCallsReady
 from streamflow.operators import sentence_segment, speakable, visible_filter
 from streamflow.operators.speaking import Synthesizer
-from streamflow.server import chat_ui, compat, flows
+from streamflow.server import chat_ui, compat, flows, inspector
 from streamflow.server.access import OWNER, SECURITY_HEADERS, Access, Authenticate
 from streamflow.server.keys import SERVICE
 from streamflow.server.limits import Limits
@@ -22,7 +23,8 @@ from streamflow.server.voice import Voices
 from streamflow.server.websocket import websocket
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-PUBLIC = frozenset(("healthz", "readyz", "page", "page_file", "page_settings"))  # names of routes that anybody may ask
+# Names of routes that anybody may ask.
+PUBLIC = frozenset(("healthz", "readyz", "page", "page_file", "page_settings", "inspector", "inspector_file"))
 _ID = r"/flows/{id:[A-Za-z0-9_-]{1,64}}"
 
 
@@ -38,13 +40,15 @@ def app(
     language: str = "auto",
     limits: Limits | None = None,
     store: FlowStore | None = None,
+    record: str | os.PathLike[str] | None = None,
 ) -> web.Application:
     """A web application that serves flows: run it, or mount it in one's own with ``add_subapp``.
 
     ``source`` is a client of `sf.connect`, several of them by name, or a function of an `Ask`. ``tokens`` are bearer
     tokens, or a mapping from tokens to owners; without any only programs of this machine are served.
     ``authenticate`` takes their place: a coroutine function from a request to its owner, or None. ``operators`` run
-    on every flow, ``branches`` adds views by name, ``synthesizer`` gives the flows a voice.
+    on every flow, ``branches`` adds views by name, ``synthesizer`` gives the flows a voice. ``record`` is a directory
+    for the bytes of every flow, which the inspector then shows too.
 
     >>> from streamflow.events import StreamStart, StreamCompleted
     >>> served = app(lambda ask: [StreamStart(), StreamCompleted()])
@@ -52,9 +56,9 @@ def app(
     True
     """
     bounds = (limits or Limits()).checked()
-    kept = store or MemoryFlowStore(bounds)
+    kept = inspector.Watched(store or MemoryFlowStore(bounds), record)
     service = Service(
-        source_of(source),
+        kept.source(source_of(source)),
         kept,
         Access(tokens, origins, authenticate),
         bounds,
@@ -171,4 +175,8 @@ ROUTES: tuple[tuple[str, str, Handler, str], ...] = (
     ("GET", "/", page, "page"),
     ("GET", "/page/settings.json", settings, "page_settings"),
     ("GET", r"/page/{file:[a-z_]+\.[a-z]+}", page, "page_file"),
+    ("GET", "/inspector", inspector.page, "inspector"),
+    ("GET", r"/inspector/{file:[a-z_]+\.[a-z]+}", inspector.page, "inspector_file"),
+    ("GET", "/inspector/flows", inspector.flows, "inspector_flows"),
+    ("GET", "/inspector" + _ID, inspector.trace, "inspector_trace"),
 )

@@ -107,7 +107,7 @@ export class Columns {
     this.pick(name, row);
   }
 
-  state() {
+  memory() {
     return { pinned: this.pinned, tops: this.columns.map((name) => [name, this.lists[name].box.scrollTop]) };
   }
 

@@ -34,7 +34,7 @@ export function view(app, entries, before = null) {
   return {
     state: () => ({
       now: clock.now, atEnd: clock.now >= clock.duration, running: clock.running, speed: clock.speed, cut: traces[0].cutAs, hidden: bar.hidden(),
-      panes: panes.map((pane) => pane.columns.state()),
+      panes: panes.map((pane) => pane.columns.memory()),
     }),
     close: () => {
       clock.stop();
