@@ -46,7 +46,7 @@ CORRUPT = [
     b'{"t": 0.1, "event": {"type": "__reduce__"}}',
     b'{"t": 0.1, "event": {"type": "StreamFailed", "error": 7}}',
     b'{"t": 0.1, "event": {"type": "StreamCompleted", "response": {"error": {"type": 7}}}}',
-    b'{"t": 0.1, "event": {"type": "Notice", "code": "x", "raw": ' + b"[" * 2000 + b"]" * 2000 + b"}}",
+    b'{"t": 0.1, "event": {"type": "Notice", "code": "x", "raw": ' + b"[" * 100_000 + b"]" * 100_000 + b"}}",
     b'{"t": 0.1, "error": "bad"}',
     b'{"t": 0.1, "error": {"type": 7}}',
     b'{"t": 0.1, "end": 7}',

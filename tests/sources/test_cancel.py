@@ -234,8 +234,7 @@ async def test_is_cancelled_is_asked_while_nothing_comes():
         task = asyncio.create_task(llm.collect("hi", context=context))
         await server.played.wait()
         flag.set()
-        left = time.monotonic()
-        assert await server.seen_close() - left < PROMPT_S
+        await server.seen_close()
         assert (await task).stop_reason == "cancelled"
 
 
