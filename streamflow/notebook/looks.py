@@ -1,5 +1,6 @@
 """What an item looks like in a figure: its colour, its short text, what hovering over it says."""
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -112,12 +113,17 @@ def told(item: Any, most: int = 300) -> str:
     "Chunk(index=2, kind='text', text='Hi', start=4)"
     """
     if isinstance(item, msgspec.Struct):
-        pairs = [(field, getattr(item, field.name)) for field in msgspec.structs.fields(item)]
+        pairs = [(field, getattr(item, field.name)) for field in _fields(type(item))]
         parts = [f"{field.name}={value!r}" for field, value in pairs if field.required or not _usual(field, value)]
         shown = f"{type(item).__name__}({', '.join(parts)})"
     else:
         shown = repr(item)
     return shown if len(shown) <= most else shown[: most - 1] + "…"
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(kind)
 
 
 def _usual(field: Any, value: Any) -> bool:

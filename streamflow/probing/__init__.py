@@ -13,7 +13,7 @@ from reactivex import Observable
 from streamflow.errors import UsageError
 from streamflow.events import Frame
 from streamflow.probing.chain import Clock, ProbedChain
-from streamflow.probing.explain import Explanation, causes_of
+from streamflow.probing.explain import Explanation, Origins
 from streamflow.probing.logs import Gap, StageLog, span_of
 from streamflow.probing.traces import Step, Traces
 from streamflow.stage import Lifted, Operator, Stage
@@ -34,6 +34,7 @@ class Probe:
         self.stages = [StageLog(operator.name) for operator in operators]
         name = " | ".join(operator.name for operator in operators)
         self.operators: tuple[Operator[Any, Any], ...] = (Operator(self._make, name),)
+        self._origins: dict[int, Origins] = {}
         self._observable = None if source is None else source.pipe(*self.operators)
 
     def _make(self) -> Stage[Any, Any]:
@@ -68,54 +69,63 @@ class Probe:
 
     def explain(self, item: Any) -> Explanation:
         """Which items of each stage, which frames and which bytes made this output."""
-        place = self._place_of(item)
-        wanted = [item]
-        stages: list[tuple[str, list[Any]]] = []
-        frames: list[Frame] = []
-        for log in reversed(self.stages[: place + 1]):
-            causes = causes_of(log, wanted)
-            if causes and isinstance(causes[0], Frame):
-                frames = [cause for cause in causes if isinstance(cause, Frame)]
-            stages.append((log.name, wanted))
-            wanted = causes
-        start, end, data = self._bytes_of(frames, wanted)
-        return Explanation(item, stages, frames, start, end, data)
+        stages, frames, wanted = self._way_of(item, self._place_of(item))
+        start, end = self._span(frames, wanted)
+        return Explanation(item, stages, frames, start, end, b"".join(self._pieces())[start:end])
 
     def made_from(self, start: int, end: int) -> list[Any]:
         """The outputs of the last stage that bytes from ``start`` to ``end`` helped to make."""
-        last = self.stages[-1]
         found = []
-        for _, item in last.outputs():
-            explanation = self.explain(item)
-            if explanation.start < end and start < explanation.end:
+        for _, item in self.stages[-1].outputs():
+            _, frames, wanted = self._way_of(item, len(self.stages) - 1)
+            first, last = self._span(frames, wanted)
+            if first < end and start < last:
                 found.append(item)
         return found
 
+    def _way_of(self, item: Any, place: int) -> tuple[list[tuple[str, list[Any]]], list[Frame], list[Any]]:
+        """What made an output of a stage: at each stage, the frames among it, and what went in first of all."""
+        wanted = [item]
+        stages: list[tuple[str, list[Any]]] = []
+        frames: list[Frame] = []
+        for at in reversed(range(place + 1)):
+            causes = self._origins_at(at).causes(wanted)
+            if causes and isinstance(causes[0], Frame):
+                frames = [cause for cause in causes if isinstance(cause, Frame)]
+            stages.append((self.stages[at].name, wanted))
+            wanted = causes
+        return stages, frames, wanted
+
     def _place_of(self, item: Any) -> int:
-        for place in reversed(range(len(self.stages))):
-            if any(other is item for _, other in self.stages[place].outputs()):
-                return place
+        places = reversed(range(len(self.stages)))
+        found = next((place for place in places if self._origins_at(place).gave(item)), None)
+        if found is not None:
+            return found
         for place in reversed(range(len(self.stages))):
             if any(other == item for _, other in self.stages[place].outputs()):
                 return place
         raise UsageError("no stage of this probe gave this item; explain() takes an output of the probed chain")
 
-    def _bytes_of(self, frames: list[Frame], wanted: list[Any]) -> tuple[int, int, bytes]:
-        pieces = [item for _, item in self.stages[0].inputs() if isinstance(item, bytes | bytearray)]
-        data = b"".join(pieces)
+    def _origins_at(self, place: int) -> Origins:
+        log = self.stages[place]
+        known = self._origins.get(place)
+        if known is None or known.log is not log or known.steps != len(log.steps):
+            known = self._origins[place] = Origins(log)
+        return known
+
+    def _pieces(self) -> list[bytes | bytearray]:
+        return [item for _, item in self.stages[0].inputs() if isinstance(item, bytes | bytearray)]
+
+    def _span(self, frames: list[Frame], wanted: list[Any]) -> tuple[int, int]:
         if frames:
-            start, end = min(frame.start for frame in frames), max(frame.end for frame in frames)
-            return start, end, data[start:end]
+            return min(frame.start for frame in frames), max(frame.end for frame in frames)
         offsets = {}
         at = 0
-        for piece in pieces:
+        for piece in self._pieces():
             offsets[id(piece)] = (at, at + len(piece))
             at += len(piece)
         spans = [offsets[id(item)] for item in wanted if id(item) in offsets]
-        if not spans:
-            return 0, 0, b""
-        start, end = min(span[0] for span in spans), max(span[1] for span in spans)
-        return start, end, data[start:end]
+        return (min(span[0] for span in spans), max(span[1] for span in spans)) if spans else (0, 0)
 
     # -- to read
 

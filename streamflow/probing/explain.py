@@ -28,28 +28,49 @@ class Explanation(NamedTuple):
         return "\n".join(lines)
 
 
-def causes_of(log: StageLog, wanted: list[Any]) -> list[Any]:
-    """The inputs of a stage that made these of its outputs.
+class Origins:
+    """The inputs of one stage that made each of its outputs.
 
     Where both sides have spans in the raw text, the spans tell. Otherwise an output is due to the input of its step
-    and to those before it that had given nothing yet.
+    and to those before it that had given nothing yet. The log is read once, for all questions.
     """
-    identities = {id(item) for item in wanted}
-    found: dict[int, Any] = {}
-    silent: list[Any] = []
-    last: list[Any] = []
-    spans = _SpanIndex(log)
-    for step in log.steps:
-        if step.item is not None:
-            silent.append(step.item)
-            last = [step.item]
-        for item in step.outputs:
-            if id(item) in identities:
-                for cause in spans.inputs_for(item) or silent or last:
-                    found.setdefault(id(cause), cause)
-        if step.outputs:
-            silent = []
-    return list(found.values())
+
+    def __init__(self, log: StageLog) -> None:
+        self.log = log
+        self.steps = len(log.steps)
+        """How many there were when it was read."""
+        self._steps = log.steps
+        self._spans = _SpanIndex(log)
+        self._given: dict[int, list[int]] = {}  # the steps that gave an item, by its identity: the log keeps it alive
+        for place, step in enumerate(self._steps):
+            for item in step.outputs:
+                self._given.setdefault(id(item), []).append(place)
+
+    def gave(self, item: Any) -> bool:
+        """Whether this very item came out of the stage."""
+        return id(item) in self._given
+
+    def causes(self, wanted: list[Any]) -> list[Any]:
+        """What made these items, in the order in which it went in."""
+        identities = {id(item) for item in wanted}
+        found: dict[int, Any] = {}
+        for place in sorted({place for identity in identities for place in self._given.get(identity, ())}):
+            for output in self._steps[place].outputs:
+                if id(output) in identities:
+                    for cause in self._spans.inputs_for(output) or self._by_order(place):
+                        found.setdefault(id(cause), cause)
+        return list(found.values())
+
+    def _by_order(self, place: int) -> list[Any]:
+        """What went in since something came out before; where nothing did, the input before that."""
+        begin = place
+        while begin and not self._steps[begin - 1].outputs:
+            begin -= 1
+        taken = [step.item for step in self._steps[begin : place + 1] if step.item is not None]
+        while begin and not taken:
+            begin -= 1
+            taken = [item for item in (self._steps[begin].item,) if item is not None]
+        return taken
 
 
 class _SpanIndex:
@@ -65,9 +86,9 @@ class _SpanIndex:
         span = span_of(item)
         if span is None or not self._entries:
             return []
-        place = max(0, bisect_right(self._starts, span[0]) - 1)
         out = []
-        for (start, end), cause in self._entries[place:]:
+        for place in range(max(0, bisect_right(self._starts, span[0]) - 1), len(self._entries)):
+            (start, end), cause = self._entries[place]
             if start >= max(span[1], span[0] + 1):
                 break
             if end > span[0] or start == end == span[0]:

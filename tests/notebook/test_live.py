@@ -156,18 +156,18 @@ class Kernel:
     def wait_for(self, words):
         """Until the cell under way prints them."""
         while True:
-            message = self.client.get_iopub_msg(timeout=30)
+            message = self.client.get_iopub_msg(timeout=120)
             if words in message["content"].get("text", ""):
                 return
 
     def reply(self):
-        return self.client.get_shell_msg(timeout=30)["content"]
+        return self.client.get_shell_msg(timeout=120)["content"]
 
     def value(self, code):
         """What an expression is."""
         message = self.client.execute("", user_expressions={"x": code})
         while True:
-            reply = self.client.get_shell_msg(timeout=30)
+            reply = self.client.get_shell_msg(timeout=120)
             if reply["parent_header"]["msg_id"] == message:
                 return reply["content"]["user_expressions"]["x"]["data"]["text/plain"]
 
