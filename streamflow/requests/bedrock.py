@@ -28,6 +28,7 @@ from streamflow.requests.draft import (
     without_blank_texts,
 )
 from streamflow.requests.tool_definitions import ToolDefinition, written_tools
+from streamflow.text.tool_schemas import ToolSchema
 
 _OPTIONS = {
     "max_tokens": "inferenceConfig.maxTokens",
@@ -49,6 +50,9 @@ def body(draft: Draft) -> dict[str, Any]:
         made["toolConfig"] = {"tools": written_tools(draft.tools, _tool)}
         if choice := draft.options.get("tool_choice"):
             made["toolConfig"]["toolChoice"] = _tool_choice(draft, choice)
+    elif names := dict.fromkeys(call.name for call in draft.call_names().values()):
+        # A history with calls is refused unless tools are named, even if none is to be called any more.
+        made["toolConfig"] = {"tools": [_tool(ToolDefinition(ToolSchema(name))) for name in names]}
     place_options(made, draft, _OPTIONS)
     return made
 

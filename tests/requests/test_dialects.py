@@ -569,3 +569,11 @@ def test_documents_at_bedrock_have_names_of_their_own() -> None:
     built = body("bedrock", told, tools=TOOLS)
     VALIDATORS["bedrock"](built)
     assert re.findall(r"'name': '(My doc[^']*)'", str(built)) == ["My doc pdf", "My doc pdf 2", "My doc pdf 3"]
+
+
+def test_bedrock_hears_of_the_tools_of_a_history() -> None:
+    told = ["a", called("1", "2"), sf.Message.tool_result("1", "noon"), sf.Message.tool_result("2", "one"), "b"]
+    assert body("bedrock", told)["toolConfig"] == {
+        "tools": [{"toolSpec": {"name": "now", "inputSchema": {"json": {"type": "object", "properties": {}}}}}]
+    }
+    assert "toolConfig" not in body("bedrock", "hi")

@@ -337,6 +337,8 @@ def bedrock(body: dict[str, Any], model: str = "m") -> None:
     assert not report.has_errors(), report.generate_report()
     turns = body["messages"]
     assert turns[0]["role"] == "user"
+    if any("toolUse" in block or "toolResult" in block for turn in turns for block in turn["content"]):
+        assert "toolConfig" in body, "calls without tools"
     for before, turn in zip([None, *turns], turns, strict=False):
         assert turn["content"]
         assert before is None or before["role"] != turn["role"]
