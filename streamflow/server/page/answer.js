@@ -4,7 +4,7 @@ const byId = (id) => document.getElementById(id);
 const FENCE = /^\s*(`{3,}|~{3,})/;
 const LINES = [[/^#{1,6} /, "heading"], [/^\s*([-*+]|\d+[.)]) /, "item"], [/^\s*> /, "quote"]];
 // Strong words and code, on one line. What is dimmed stays there: the text is what the model wrote, to the letter.
-const INLINE = /(\*\*)(?=\S)(.+?)(\*\*)|(`+)(.+?)(\4)(?!`)/g;
+const INLINE = /^(?<head>#{1,6} )|(\*\*)(?=\S)(.+?)\*\*|(`+)(.+?)\4(?!`)/g;
 
 export function element(name, className = "", text = "") {
   const made = document.createElement(name);
@@ -12,6 +12,25 @@ export function element(name, className = "", text = "") {
   if (text) made.textContent = text;
   return made;
 }
+
+// The end of the conversation stays in sight, unless somebody scrolled away from it to read.
+const follow = {
+  wanted: true,
+  begin(list) {
+    list.addEventListener("scroll", () => {
+      this.wanted = list.scrollHeight - list.scrollTop - list.clientHeight < 60;
+    });
+    new ResizeObserver(() => this.on()).observe(list);
+  },
+  on() {
+    if (this.wanted) byId("conversation").scrollTop = byId("conversation").scrollHeight;
+  },
+  now() {
+    this.wanted = true;
+    this.on();
+  },
+};
+follow.begin(byId("conversation"));
 
 // One turn of the conversation. It knows where each piece of text stands in what the model wrote.
 export class Turn {
@@ -24,7 +43,7 @@ export class Turn {
     if (text) this.add(text, 0);
     byId("welcome").hidden = true;
     byId("conversation").append(this.root);
-    this.root.scrollIntoView({ block: "end" });
+    follow.now();
   }
 
   get text() {
@@ -32,15 +51,13 @@ export class Turn {
   }
 
   add(text, start = -1) {
-    const list = byId("conversation");
-    const atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 60;
     let begin = start >= 0 ? start : this.length;
     for (const part of text.split(/(?<=\n)/)) {
       this.put(part, begin);
       begin += part.length;
     }
     this.length = Math.max(this.length, begin);
-    if (atEnd) list.scrollTop = list.scrollHeight;
+    follow.on();
   }
 
   put(part, begin) {
@@ -85,21 +102,24 @@ export class Turn {
     this.pieces.length = line.first;
     line.root.replaceChildren();
     let done = 0;
-    const append = (to, from, until, parent = line.root) => {
+    const append = (to, from, until) => {
       if (from === until) return;
       const node = document.createTextNode(text.slice(from, until));
       this.pieces.push({ node, begin: begin + from, end: begin + until });
       const span = to ? element(to === "mark" ? "span" : to, to === "mark" ? "mark" : "") : null;
       if (span) span.append(node);
-      parent.append(span ?? node);
+      line.root.append(span ?? node);
     };
     for (const match of found) {
-      const edge = (match[1] ?? match[4]).length;
+      const [, head, strong, , code] = match;
+      const edge = (head ?? strong ?? code).length;
       const end = match.index + match[0].length;
       append("", done, match.index);
       append("mark", match.index, match.index + edge);
-      append(match[1] ? "strong" : "code", match.index + edge, end - edge);
-      append("mark", end - edge, end);
+      if (!head) {
+        append(strong ? "strong" : "code", match.index + edge, end - edge);
+        append("mark", end - edge, end);
+      }
       done = end;
     }
     append("", done, text.length);
@@ -116,6 +136,7 @@ export class Turn {
 
   note(text, kind = "note") {
     this.notes.append(element("p", kind, text));
+    follow.on();
   }
 
   // The stretch of the screen that shows these places of the raw text.
