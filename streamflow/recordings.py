@@ -10,6 +10,7 @@ import base64
 import json
 import os
 import random
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,15 @@ import msgspec
 import orjson
 
 from streamflow.encoding import from_json, to_json
-from streamflow.errors import ProtocolError, StreamflowError, UsageError, error_from_info, redact_secrets, secret_spans
+from streamflow.errors import (
+    LimitExceeded,
+    ProtocolError,
+    StreamflowError,
+    UsageError,
+    error_from_info,
+    redact_secrets,
+    secret_spans,
+)
 from streamflow.events import ErrorInfo
 
 VERSION = 1
@@ -27,6 +36,8 @@ VERSION = 1
 KEPT_HEADERS = frozenset(
     ("content-type", "content-encoding", "date", "retry-after", "retry-after-ms", "x-should-retry", "transfer-encoding")
 )
+MAX_UNPACKED_BYTES = 64_000_000
+"""A packed body of a cassette that is larger is refused."""
 ENDS = ("completed", "cancelled", "error", "cut")
 
 
@@ -329,8 +340,10 @@ def _from_cassette(cassette: dict[str, Any], provider: str) -> Recording:
         except (AttributeError, TypeError, ValueError) as fault:
             raise ProtocolError(f"the cassette cannot be read ({fault})") from fault
         if data:
-            capture = from_capture(data, provider=provider)
-            return msgspec.structs.replace(capture, headers=kept_headers(headers))
+            kept = kept_headers(headers)
+            if kept.get("content-encoding", "identity") != "identity":
+                data = _unpacked(data, kept.pop("content-encoding"))
+            return msgspec.structs.replace(from_capture(data, provider=provider), headers=kept)
     raise UsageError("the cassette has no response with a body")
 
 
@@ -343,6 +356,21 @@ def _answer(interaction: Any) -> tuple[bytes, dict[str, str]]:
         data = base64.b64decode(data)
     headers = (response.get("headers") or {}).items()
     return data, {str(name): str(value[0] if isinstance(value, list) and value else value) for name, value in headers}
+
+
+def _unpacked(data: bytes, encoding: str) -> bytes:
+    """The body that was packed. Recorders that unpack it by themselves leave the header as it came."""
+    if encoding not in ("gzip", "x-gzip", "deflate"):
+        raise UsageError(f"the body in the cassette is packed as {encoding!r}; this release unpacks gzip and deflate")
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)  # finds out which of the two it is
+    try:
+        body = unpacker.decompress(data, MAX_UNPACKED_BYTES)
+    except zlib.error:
+        return data
+    if unpacker.unconsumed_tail:
+        message = f"the body in the cassette is larger than {MAX_UNPACKED_BYTES} bytes when unpacked"
+        raise LimitExceeded(message, kind="max_unpacked_bytes", position=0)
+    return body
 
 
 def _object(line: bytes) -> dict[str, Any] | None:

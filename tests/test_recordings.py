@@ -1,10 +1,13 @@
 """Recordings: exact pieces, exact times, exact ends; no secret gets in."""
 
+import base64
+import gzip
 import json
 import math
 import random
 import subprocess
 import sys
+import zlib
 
 import pytest
 import reactivex as rx
@@ -218,6 +221,38 @@ def test_captures_and_cassettes_are_read(tmp_path):
     assert sf.load_recording(tmp_path / "cassette.yaml", provider="openai") == read
     assert sf.read("openai", [piece.item for piece in read.pieces]).complete
     assert from_capture(b"no events").pieces[0].item == b"no events"
+
+
+def cassette_of(body, headers):
+    return {"version": 1, "interactions": [{"request": {"uri": "x"}, "response": {"headers": headers, "body": body}}]}
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_a_packed_body_of_a_cassette_is_unpacked(encoding, tmp_path):
+    import yaml
+
+    packed = gzip.compress(OPENAI.wire) if encoding == "gzip" else zlib.compress(OPENAI.wire)
+    headers = {"Content-Encoding": [encoding], "Content-Type": ["text/event-stream"]}
+    in_base64 = base64.b64encode(packed).decode()
+    (tmp_path / "a.yaml").write_text(yaml.safe_dump(cassette_of({"string": packed}, headers)))
+    (tmp_path / "b.json").write_text(json.dumps(cassette_of({"base64_string": in_base64}, headers)))
+    (tmp_path / "c.yaml").write_text(yaml.safe_dump(cassette_of({"string": OPENAI.wire}, headers)))  # unpacked already
+    for path in tmp_path.iterdir():
+        read = sf.load_recording(path, provider="openai")
+        assert (read.data, read.headers) == (OPENAI.wire, {"content-type": "text/event-stream"}), path.name
+
+
+def test_a_bomb_in_a_cassette_is_refused(tmp_path, monkeypatch):
+    import yaml
+
+    monkeypatch.setattr("streamflow.recordings.MAX_UNPACKED_BYTES", 100_000)
+    bomb = {"string": gzip.compress(bytes(1_000_000))}
+    (tmp_path / "bomb.yaml").write_text(yaml.safe_dump(cassette_of(bomb, {"content-encoding": ["gzip"]})))
+    with pytest.raises(sf.LimitExceeded, match="100000"):
+        sf.load_recording(tmp_path / "bomb.yaml")
+    (tmp_path / "br.yaml").write_text(yaml.safe_dump(cassette_of(bomb, {"content-encoding": ["br"]})))
+    with pytest.raises(sf.UsageError, match="'br'"):
+        sf.load_recording(tmp_path / "br.yaml")
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ import asyncio
 import math
 import random
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 import reactivex as rx
 
 import streamflow as sf
@@ -142,22 +142,29 @@ def test_the_documentation_has_chains():
     assert any("speak" in name.split(" | ") for name in chains)
 
 
-@pytest.mark.parametrize("name", sorted(documented_chains()))
-def test_a_replay_is_the_stream_again(name, tmp_path):
-    recording, chain = fitting(documented_chains()[name])
+def test_a_replay_is_the_stream_again(tmp_path):
+    # Not one test for each: the pages would have to run before a single test is known.
+    for number, (name, chain) in enumerate(sorted(documented_chains().items())):
+        check(name, chain, tmp_path / f"{number}.jsonl")
+
+
+def check(name: str, documented: Any, path: Path) -> None:
+    """Live, recorded, replayed in its time and at once."""
+    recording, chain = fitting(documented)
     copy = recording
     expected = run_virtually(original(recording, chain))
+    assert expected[-1][1] == "end" or "acme" in name, name  # a provider that a page invents
 
     async def recorded() -> list[tuple[float, Any]]:
-        tap = record(tmp_path / "copy.jsonl", provider="openai", clock=asyncio.get_running_loop().time)
+        tap = record(path, provider="openai", clock=asyncio.get_running_loop().time)
         return await original(recording, (tap, *chain))
 
     if recording is not NUMBERS:
-        assert run_virtually(recorded()) == expected
-        copy = sf.load_recording(tmp_path / "copy.jsonl")
+        assert run_virtually(recorded()) == expected, name
+        copy = sf.load_recording(path)
         kept = [piece.item for piece in copy.pieces]
-        assert kept == [piece.item for piece in recording.pieces][: len(kept)]
+        assert kept == [piece.item for piece in recording.pieces][: len(kept)], name
         assert len(kept) == len(recording.pieces) or expected[-1][1] != "end"  # a chain that fails leaves its source
-    assert run_virtually(heard(sf.replay(copy, 1.0), chain)) == expected
+    assert run_virtually(heard(sf.replay(copy, 1.0), chain)) == expected, name
     at_once = run_virtually(heard(sf.replay(copy, math.inf), chain))
-    assert text_of(separate(at_once, name)) == text_of(separate(expected, name))
+    assert text_of(separate(at_once, name)) == text_of(separate(expected, name)), name
