@@ -20,8 +20,10 @@ $(STAMP): pyproject.toml constraints.txt
 	  { echo "the installation failed: is the package index reachable?"; exit 1; }
 	@touch $@
 
-demo: $(STAMP) ## show a recorded stream becoming text, thinking, tool calls, usage
-	@$(BIN)/streamflow demo
+PORT ?= 8800
+
+demo: $(STAMP) ## show a recorded stream becoming text, thinking, tool calls, usage; with WEB=1 a chat in the browser
+	@$(BIN)/streamflow $(if $(WEB),serve --simulate --port $(PORT),demo)
 
 test: $(STAMP) ## lint, types, import contracts, all tests
 	@$(BIN)/ruff check streamflow tests bench docs
