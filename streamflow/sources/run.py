@@ -342,7 +342,8 @@ class Run:
         self.stats.total_s = self._watch.elapsed_s
         self._count()
         if self._tape is not None:
-            how = "error" if error is not None else "completed" if self._answer.ended else "cancelled"
+            is_whole = self._answer.ended and not self._stopped
+            how = "error" if error is not None else "completed" if is_whole else "cancelled"
             self._tape.end(how, self.stats.total_s, error)
         self._watch.stop()
         if self._poll is not None:

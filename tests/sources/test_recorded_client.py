@@ -7,7 +7,7 @@ import pytest
 
 import streamflow as sf
 from streamflow.blobs import MemoryBlobStore
-from streamflow.testing import Answer, FakeProvider, Reset, Text
+from streamflow.testing import Answer, FakeProvider, Reset, Stall, Text
 
 KEY = "canary-key-0123456789"
 
@@ -40,6 +40,18 @@ async def test_a_failed_and_a_left_stream_are_recorded_as_such(tmp_path):
         async for _ in llm.stream("hi", record=tmp_path / "left.jsonl"):
             break
     assert sf.load_recording(tmp_path / "left.jsonl").end == "cancelled"
+
+
+async def test_a_stopped_stream_is_recorded_as_cancelled(tmp_path):
+    async with (
+        FakeProvider(Answer(Text("one "), Stall())) as fake,
+        sf.connect("openai", model="m", api_key=KEY, base_url=fake.base_url("openai")) as llm,
+    ):
+        stream = llm.stream("hi", record=tmp_path / "stopped.jsonl")
+        async for event in stream:
+            if isinstance(event, sf.events.Chunk):
+                stream.cancel()
+    assert sf.load_recording(tmp_path / "stopped.jsonl").end == "cancelled"
 
 
 async def test_blobs_are_loaded_when_the_request_is_sent():
