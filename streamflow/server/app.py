@@ -13,7 +13,7 @@ from streamflow.operators import sentence_segment, speakable, visible_filter
 from streamflow.operators.speaking import Synthesizer
 from streamflow.server import chat_ui, compat, flows, inspector
 from streamflow.server.access import OWNER, SECURITY_HEADERS, Access, Authenticate
-from streamflow.server.keys import SERVICE
+from streamflow.server.keys import EXAMPLES, SERVICE
 from streamflow.server.limits import Limits
 from streamflow.server.refusals import Refused, answer
 from streamflow.server.service import Operators, Service
@@ -41,6 +41,7 @@ def app(
     limits: Limits | None = None,
     store: FlowStore | None = None,
     record: str | os.PathLike[str] | None = None,
+    examples: Iterable[str] = (),
 ) -> web.Application:
     """A web application that serves flows: run it, or mount it in one's own with ``add_subapp``.
 
@@ -48,7 +49,7 @@ def app(
     tokens, or a mapping from tokens to owners; without any only programs of this machine are served.
     ``authenticate`` takes their place: a coroutine function from a request to its owner, or None. ``operators`` run
     on every flow, ``branches`` adds views by name, ``synthesizer`` gives the flows a voice. ``record`` is a directory
-    for the bytes of every flow, which the inspector then shows too.
+    for the bytes of every flow, which the inspector then shows too. ``examples`` are questions that the page suggests.
 
     >>> from streamflow.events import StreamStart, StreamCompleted
     >>> served = app(lambda ask: [StreamStart(), StreamCompleted()])
@@ -68,6 +69,7 @@ def app(
     )
     made = web.Application(middlewares=[_guard])
     made[SERVICE] = service
+    made[EXAMPLES] = tuple(examples)
     for method, path, handler, name in ROUTES:
         made.router.add_route(method, path, handler, name=name)
     made.on_response_prepare.append(_headers)
@@ -133,7 +135,7 @@ _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg"
 
 async def settings(request: web.Request) -> web.Response:
     """What the page should know before it begins."""
-    return web.json_response({"voice": request.app[SERVICE].has_voice})
+    return web.json_response({"voice": request.app[SERVICE].has_voice, "examples": request.app[EXAMPLES]})
 
 
 async def page(request: web.Request) -> web.Response:

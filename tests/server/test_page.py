@@ -86,6 +86,36 @@ async def test_panels():
         assert await page.text_content("#thinking") == ""
 
 
+async def test_an_example_is_a_question():
+    async with serving(examples=["sim:text Good day.", "<b>bold</b>"]) as served, browsing() as context:
+        page = await open_page(context, served.root + "/")
+        await page.wait_for_selector("#examples button")
+        assert await page.locator("#examples button").all_text_contents() == ["sim:text Good day.", "<b>bold</b>"]
+        await page.click("#examples button")
+        await ended(page)
+        assert await text(page) == "Good day."
+        assert await page.locator("#welcome").is_hidden()
+        assert page.complaints == []
+
+
+async def test_lines_look_like_what_they_are_and_keep_every_letter():
+    code = "```py\n**not strong** `x`\n# no\n```\n"
+    said = f"# Tea\n\nUse **hot** water, `boil()` it.\n\n1. One\n- two\n{code}> so **he** said"
+    async with serving(Answer(*map(Text, said))) as served, browsing() as context:
+        page = await open_page(context, served.root + "/")
+        await say(page, "go on")
+        await ended(page)
+        assert await text(page) == said
+        find = "kind => [...document.querySelectorAll('.assistant ' + kind)].map(found => found.textContent)"
+        assert await page.evaluate(find, ".line.heading") == ["# Tea\n"]
+        assert await page.evaluate(find, "strong") == ["hot"]  # the last line is not complete
+        assert await page.evaluate(find, "code") == ["boil()"]
+        assert await page.evaluate(find, ".line.item") == ["1. One\n", "- two\n"]
+        assert len(await page.evaluate(find, ".line.code")) == 4
+        await page.reload()
+        assert await text(page) == said
+
+
 async def test_a_reload_in_mid_answer_loses_nothing():
     async with serving() as served, browsing() as context:
         page = await open_page(context, served.root + "/")
