@@ -3,7 +3,15 @@
 from typing import Any
 
 from streamflow.requests.blocks import GeneratedImageBlock, ImageBlock, TextBlock, ToolResultBlock
-from streamflow.requests.draft import Draft, data_url, image_of, inline, input_json, place_options
+from streamflow.requests.draft import (
+    Draft,
+    data_url,
+    image_of,
+    inline,
+    input_json,
+    place_options,
+    thoughts_as_text,
+)
 from streamflow.requests.messages import Message
 from streamflow.requests.openai_chat import function_tool
 from streamflow.requests.tool_definitions import written_tools
@@ -65,6 +73,7 @@ def _part(draft: Draft, block: Any) -> dict[str, Any]:
 
 def _assistant(draft: Draft, message: Message) -> list[dict[str, Any]]:
     made: dict[str, Any] = {"role": "assistant"}
+    words = message.text
     if message.tool_calls:
         made["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": input_json(call)}}
@@ -72,8 +81,10 @@ def _assistant(draft: Draft, message: Message) -> list[dict[str, Any]]:
         ]
         if plan := message.thinking:
             made["tool_plan"] = plan
-    if message.text:
-        made["content"] = message.text
+    else:
+        words = thoughts_as_text(draft, message) + words
+    if words:
+        made["content"] = words
     return [made] if len(made) > 1 else []
 
 

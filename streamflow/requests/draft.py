@@ -91,6 +91,17 @@ def unsigned_thinking(draft: Draft, block: ThinkingBlock) -> TextBlock:
     )
 
 
+def thoughts_as_text(draft: Draft, message: Message) -> str:
+    """The thoughts of a message as text, if the caller asked for that, for a dialect that has no other place for them.
+
+    >>> said = Message.assistant([ThinkingBlock(text="hm")])
+    >>> thoughts_as_text(Draft(ENDPOINTS["openai"], "m", [said], [], True, {}, convert_unsigned=True), said)
+    '<thinking>hm</thinking>'
+    """
+    thoughts = [block for block in message.content if isinstance(block, ThinkingBlock) and block.text]
+    return "".join(unsigned_thinking(draft, block).text for block in thoughts) if draft.convert_unsigned else ""
+
+
 def inline(draft: Draft, source: MediaSource) -> Base64Source | UrlSource:
     """A source that can be written into a request."""
     if isinstance(source, BlobSource):

@@ -15,7 +15,15 @@ from streamflow.requests.blocks import (
     ToolCallBlock,
     ToolResultBlock,
 )
-from streamflow.requests.draft import Draft, image_of, inline, input_object, joined_text, place_options
+from streamflow.requests.draft import (
+    Draft,
+    image_of,
+    inline,
+    input_object,
+    joined_text,
+    place_options,
+    unsigned_thinking,
+)
 from streamflow.requests.messages import Message
 from streamflow.requests.tool_definitions import ToolDefinition, written_tools
 
@@ -97,7 +105,9 @@ def _signed(own: bool, block: Block, step: dict[str, Any]) -> dict[str, Any]:
 
 def _thought(draft: Draft, own: bool, calls: _Calls, block: ThinkingBlock) -> dict[str, Any] | None:
     if not (own and block.signature):
-        return None
+        if not (draft.convert_unsigned and block.text):
+            return None
+        return {"type": "model_output", "content": [{"type": "text", "text": unsigned_thinking(draft, block).text}]}
     summary = {"summary": [{"type": "text", "text": block.text}]} if block.text else {}
     return _signed(own, block, {"type": "thought", **summary})
 

@@ -16,7 +16,15 @@ from streamflow.requests.blocks import (
     ToolCallBlock,
     ToolResultBlock,
 )
-from streamflow.requests.draft import Draft, data_url, image_of, inline, input_json, place_options
+from streamflow.requests.draft import (
+    Draft,
+    data_url,
+    image_of,
+    inline,
+    input_json,
+    place_options,
+    thoughts_as_text,
+)
 from streamflow.requests.messages import Message
 from streamflow.requests.tool_definitions import ToolDefinition, written_tools
 
@@ -176,6 +184,8 @@ _PARTS: dict[str, Callable[[Draft, Any], dict[str, Any] | None]] = {
 def _assistant(draft: Draft, message: Message, last: bool) -> _Turns:
     made: dict[str, Any] = {"role": "assistant", "content": None, **_named(draft, message)}
     words = message.text
+    if draft.row.reasoning is None or not draft.is_own(message):
+        words = thoughts_as_text(draft, message) + words
     if words:
         made["content"] = words.rstrip() if last else words
     _add_thoughts(draft, message, made)

@@ -577,3 +577,18 @@ def test_bedrock_hears_of_the_tools_of_a_history() -> None:
         "tools": [{"toolSpec": {"name": "now", "inputSchema": {"json": {"type": "object", "properties": {}}}}}]
     }
     assert "toolConfig" not in body("bedrock", "hi")
+
+
+@pytest.mark.parametrize("provider", [*VALIDATORS, "mistral", "deepseek", "groq", "openrouter"])
+def test_a_foreign_thought_is_text_everywhere_on_request_and_nowhere_without(provider: str) -> None:
+    told = ["a", sf.Message.assistant([ThinkingBlock(text="deep", signature="s"), TextBlock(text="b")]), "c"]
+    told[1] = told[1].model_copy(update={"provider": "gemini" if provider == "anthropic" else "anthropic"})
+    if provider == "bedrock":
+        told[1] = told[1].model_copy(update={"provider": "gemini"})  # Claude's signatures are good there
+    if provider != "ollama":  # it takes anybody's thoughts
+        built = body(provider, told, convert_unsigned_thinking_to_text=True)
+        assert "<thinking>deep</thinking>" in str(built)
+        if provider in VALIDATORS:
+            VALIDATORS[provider](built)
+    if provider not in ("anthropic", "bedrock", "ollama"):
+        assert "deep" not in str(body(provider, told))
