@@ -42,11 +42,12 @@ fuzz: $(STAMP) ## the laws over every operator with many examples, then coverage
 	@STREAMFLOW_FUZZ=$(STREAMFLOW_FUZZ) $(BIN)/python -m pytest -q -m "not slow" tests/wire tests/text tests/laws/test_earliest_release.py
 	@$(BIN)/python -m tests.fuzz --seconds $(STREAMFLOW_FUZZ_SECONDS)
 
+MINUTES ?= 10
 KILLS ?= 100
 SEED ?= 20
 
-chaos: $(STAMP) ## kill readers, producers and brokers, a hundred times each; nothing may be lost; needs redis-server
-	@$(BIN)/python -m tests.chaos --kills $(KILLS) --seed $(SEED)
+chaos: $(STAMP) ## kills, resets, stalls, full disks for ten minutes, and nothing lost; make chaos MINUTES=1 KILLS=10 SEED=7
+	@$(BIN)/python -m tests.chaos --minutes $(MINUTES) --kills $(KILLS) --seed $(SEED)
 
 docs: $(STAMP) ## build the site into site/; a warning or a dead link fails
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
