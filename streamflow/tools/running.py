@@ -47,7 +47,9 @@ def result_of(call: ToolCall, value: Any, max_bytes: int = MAX_RESULT_BYTES) -> 
         return value.model_copy(update={"tool_id": call.id, "tool_name": call.name, "custom": call.kind == "custom"})
     content: Any = value
     drawn: list[GeneratedImageBlock] = []
-    parts = value if isinstance(value, list) else [value]
+    parts = value if isinstance(value, list | tuple) else [value]
+    if any(isinstance(part, (*_BLOCKS, GeneratedImageBlock)) for part in parts):
+        parts = [TextBlock(text=part) if isinstance(part, str) else part for part in parts]
     if parts and all(isinstance(part, (*_BLOCKS, GeneratedImageBlock)) for part in parts):
         drawn = [part for part in parts if isinstance(part, GeneratedImageBlock)]
         content = [image_of(part) if isinstance(part, GeneratedImageBlock) else part for part in parts]

