@@ -108,7 +108,7 @@ async def test_lines_look_like_what_they_are_and_keep_every_letter():
         assert await text(page) == said
         find = "kind => [...document.querySelectorAll('.assistant ' + kind)].map(found => found.textContent)"
         assert await page.evaluate(find, ".line.heading") == ["# Tea\n"]
-        assert await page.evaluate(find, "strong") == ["hot"]  # the last line is not complete
+        assert await page.evaluate(find, "strong") == ["hot", "he"]
         assert await page.evaluate(find, "code") == ["boil()"]
         assert await page.evaluate(find, ".line.item") == ["1. One\n", "- two\n"]
         assert len(await page.evaluate(find, ".line.code")) == 4

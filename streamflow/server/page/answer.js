@@ -40,7 +40,10 @@ export class Turn {
     this.notes = element("div", "notes");
     this.root.append(element("h2", "", role === "user" ? "you" : "answer"), this.prose, this.notes);
     this.clear();
-    if (text) this.add(text, 0);
+    if (text) {
+      this.add(text, 0);
+      this.end();
+    }
     byId("welcome").hidden = true;
     byId("conversation").append(this.root);
     follow.now();
@@ -89,6 +92,11 @@ export class Turn {
       this.fence = this.fence ? "" : fence;
     } else if (!this.fence) this.dress(line);
     this.line = null;
+  }
+
+  // No text follows.
+  end() {
+    if (this.line) this.endLine();
   }
 
   // A line that is complete gets its strong words and its code. Its places are noted again.

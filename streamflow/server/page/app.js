@@ -31,7 +31,10 @@ const voice = new Voice({
 const ready = ask("GET", "page/settings.json").then(({ voice: able, examples = [] }) => {
   for (const text of examples) {
     const button = Object.assign(element("button", "quiet", text), { type: "button" });
-    button.addEventListener("click", () => answering || send(text));
+    button.addEventListener("click", () => {
+      byId("text").focus();
+      if (!answering) send(text);
+    });
     byId("examples").append(button);
   }
   if (!able) Object.assign(byId("voice"), { checked: false, disabled: true, title: "this server has no voice" });
@@ -136,6 +139,7 @@ const handlers = {
 
 function finish(turn, end) {
   answering = false;
+  turn.end();
   if (end?.type === "StreamFailed") turn.note(end.error.message);
   const failed = end?.type !== "StreamCompleted";
   status(end === null ? "cut off" : failed ? "failed" : ending(end.stop_reason), failed);
