@@ -117,6 +117,9 @@ def _stages(operators: Iterable[AnyOperator]) -> list[Any] | None:
         if not isinstance(operator, Operator):
             if not callable(operator):
                 raise UsageError(f"{operator!r} is not an operator; did you forget to call it, as in visible_filter()?")
+            name = getattr(operator, "__name__", "")
+            if getattr(operator, "__module__", "") == f"streamflow.operators._{name}":
+                raise UsageError(f"{name} makes an operator and has to be called: write {name}(...)")
             return None
         stages.append(operator.make_stage())
     return stages

@@ -13,7 +13,8 @@ subscriber's ``on_error``, as reactivex does).
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from itertools import pairwise
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 from reactivex import Observable, abc
 from reactivex.disposable import Disposable
@@ -73,6 +74,7 @@ class Chain:
     __slots__ = ("_feeds", "_stages", "error")
 
     def __init__(self, stages: Sequence[Stage[Any, Any]]) -> None:
+        _check_order(stages)
         self._stages = stages
         self._feeds = [(stage.feed, feed_all_of(stage)) for stage in stages]
         self.error: BaseException | None = None
@@ -161,8 +163,36 @@ class Chain:
                 return
 
 
+_MISSING = {
+    ("frames", "events"): "normalize_provider(...) is missing between them",
+    ("frames", "bytes"): "bytes are decoded once",
+}
+
+
+def _check_order(stages: Sequence[Stage[Any, Any]]) -> None:
+    """Neighbours that say what they take and give must fit; otherwise items would just pass by."""
+    for first, second in pairwise(stages):
+        given, wanted = getattr(first, "gives", ""), getattr(second, "takes", "")
+        if given and wanted and given != wanted:
+            names = type(second).__name__, type(first).__name__
+            raise UsageError(
+                f"wrong order of operators: {names[0]} takes {wanted}, but {names[1]} before it gives {given}; "
+                + _MISSING.get((given, wanted), "the order is wire_decode(...), normalize_provider(...), the others")
+            )
+
+
+def refuse_plain_loop(stream: Any) -> NoReturn:
+    """For ``__iter__``: an Observable can be indexed, so a plain ``for`` over it would never end."""
+    raise UsageError(
+        f"a {type(stream).__name__} cannot be read by a plain for: write `async for item in ...` (or sf.aiter(...)) "
+        "inside an async function, or subscribe to it"
+    )
+
+
 class Lifted(Observable[B]):
     """An Observable that runs a chain of stages over its source; made by `lift`."""
+
+    __iter__ = refuse_plain_loop
 
     def __init__(self, source: Observable[Any], operators: "tuple[Operator[Any, Any], ...]") -> None:
         super().__init__()

@@ -11,7 +11,7 @@ from streamflow.events import Stamped
 from streamflow.flow.feed import Operators
 from streamflow.flow.policies import Policy
 from streamflow.flow.reader import BranchReader
-from streamflow.stage import Run, fused
+from streamflow.stage import Run, fused, refuse_plain_loop
 
 if TYPE_CHECKING:
     from streamflow.flow.flow import Flow
@@ -34,6 +34,8 @@ class Hooks:
 
 class Events(Observable[Any]):
     """The events of a flow, for one subscription after another, each from its own place on."""
+
+    __iter__ = refuse_plain_loop
 
     def __init__(self, flow: "Flow", operators: Operators = (), after: int = -1) -> None:
         super().__init__()
@@ -128,6 +130,8 @@ class Branch(Observable[Any]):
 
     Each subscription has its own operators and its own place; nobody hears of another one's faults.
     """
+
+    __iter__ = refuse_plain_loop
 
     def __init__(self, flow: "Flow", name: str, operators: Operators, policy: Policy, after: int) -> None:
         super().__init__()

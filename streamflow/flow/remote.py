@@ -10,6 +10,7 @@ from reactivex.disposable import Disposable
 from streamflow.errors import StreamflowError, UsageError, error_from_info
 from streamflow.events import Stamped, StreamFailed
 from streamflow.flow.ports import Journal, checked_stream_id
+from streamflow.stage import refuse_plain_loop
 
 _WAIT_S = 5.0
 
@@ -19,6 +20,8 @@ class RemoteFlow(Observable[Stamped]):
 
     It gives `Stamped` items, the terminal one too; a stream that failed then raises its error.
     """
+
+    __iter__ = refuse_plain_loop
 
     def __init__(self, journal: Journal, stream_id: str, after: int) -> None:
         super().__init__()

@@ -34,6 +34,8 @@ def _token() -> str:
 class SentenceSegment:
     """Visible text becomes sentences with their spans; everything else passes."""
 
+    takes, gives = "events", "events"
+
     def __init__(
         self, make_cutter: Callable[[], tuple[SentenceCutter, SentenceBatcher]], ids: Callable[[], str]
     ) -> None:

@@ -8,6 +8,8 @@ from streamflow.stage import Operator, lift
 class ToResponse:
     """Folds what passes and puts the result into the end."""
 
+    takes, gives = "events", "events"
+
     def __init__(self) -> None:
         self._fold = Fold()
 

@@ -21,6 +21,8 @@ _FORGETTING = (ToolCallsReady, StreamFailed, Retrying)
 class ToolAccumulate:
     """Gathers the calls of a turn; they become ready just before the turn's proper end."""
 
+    takes, gives = "events", "events"
+
     def __init__(self) -> None:
         self._calls: list[ToolCall] = []
         self._has_start = False

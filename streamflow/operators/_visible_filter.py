@@ -8,6 +8,8 @@ from streamflow.stage import Operator, lift
 class VisibleFilter:
     """Lets through the visible chunks; a plain string is visible text."""
 
+    takes, gives = "events", "events"
+
     def feed(self, item: Any) -> list[Any]:
         """Keep a visible chunk or a string."""
         if item.__class__ is Chunk:

@@ -19,6 +19,8 @@ _loads = orjson.loads
 class Normalizer:
     """Frames of one provider in, events out. The end is known: bytes that stop before it raise `StreamTruncated`."""
 
+    takes, gives = "frames", "events"
+
     def __init__(
         self, row: Provider, *, choice: int = 0, on_bad_frame: str = "error", raw: bool = False
     ) -> None:
@@ -58,7 +60,13 @@ class Normalizer:
             self._last = frame
             if self._raw:
                 turn.remark(Raw(frame))
-            data = frame.data
+            try:
+                data = frame.data
+            except AttributeError:
+                raise UsageError(
+                    f"normalize_provider() takes frames, not {type(frame).__name__}: put sse_decode() or "
+                    "wire_decode(...) before it"
+                ) from None
             try:
                 if data == "[DONE]":
                     self._known_dialect({}, frame).done()

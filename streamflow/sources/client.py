@@ -4,7 +4,7 @@ import asyncio
 import os
 import random as random_module
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 import orjson
@@ -226,6 +226,12 @@ class Client:
         if pumps:
             await asyncio.wait(pumps)
         await self._settings.http.close()
+
+    def __enter__(self) -> NoReturn:
+        raise UsageError("write `async with sf.connect(...) as llm:` (it is closed by await)", provider=self._row.name)
+
+    def __exit__(self, *exc: object) -> None:
+        """Never reached; without it Python would not even ask `__enter__`."""
 
     async def __aenter__(self) -> "Client":
         return self

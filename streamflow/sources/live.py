@@ -12,7 +12,7 @@ from streamflow.errors import UsageError
 from streamflow.events import Response
 from streamflow.sources.context import StreamContext
 from streamflow.sources.run import Run, Stats
-from streamflow.stage import Operator
+from streamflow.stage import Operator, refuse_plain_loop
 
 StartRun = Callable[[Sequence[Operator[Any, Any]], StreamContext], Run]
 
@@ -24,6 +24,8 @@ class LiveStream(Observable[Any]):
     ``share()``. Iterating pulls: a consumer that pauses stops the provider. Subscribers are pushed to by one task.
     A ``pipe`` of streamflow's own operators gives a `LiveStream` again.
     """
+
+    __iter__ = refuse_plain_loop
 
     def __init__(
         self, start: StartRun, context: StreamContext | None = None, operators: Sequence[Operator[Any, Any]] = ()

@@ -12,6 +12,7 @@ from reactivex.disposable import CompositeDisposable, Disposable
 from streamflow.errors import StreamTruncated, UsageError
 from streamflow.operators.timed import clock_of, scheduler_for
 from streamflow.recordings import Recording, load_recording
+from streamflow.stage import refuse_plain_loop
 
 
 class Replay(Observable[Any]):
@@ -19,6 +20,8 @@ class Replay(Observable[Any]):
 
     A recording that was cancelled, or whose file just stops, ends in `StreamTruncated`: nobody knows what was to come.
     """
+
+    __iter__ = refuse_plain_loop
 
     def __init__(self, recording: Recording, speed: float) -> None:
         super().__init__()

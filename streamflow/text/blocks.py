@@ -32,6 +32,8 @@ MakeDetectors = Callable[[BlockWriter, CodeMarks | None], list[Detector]]
 class BlockSplit:
     """Takes events or plain strings; text becomes blocks, everything else keeps its place."""
 
+    takes, gives = "events", "events"
+
     def __init__(
         self,
         make_detectors: MakeDetectors,

@@ -105,6 +105,8 @@ class EventStreamDecoder:
     [('messageStop', '{"stopReason":"end_turn"}')]
     """
 
+    takes, gives = "bytes", "frames"
+
     __slots__ = ("_base", "_buffer", "_error", "_headers_length", "_max_event_bytes", "_total")
 
     def __init__(self, *, max_event_bytes: int = MAX_EVENT_BYTES) -> None:

@@ -30,7 +30,9 @@ def as_bytes(data: Data) -> bytes:
         return data.encode("utf-8", "surrogatepass")
     if isinstance(data, bytearray | memoryview):
         return bytes(data)
-    raise UsageError(f"a wire stage takes bytes, bytearray, memoryview or str, not {type(data).__name__}")
+    raise UsageError(
+        f"a wire stage takes bytes, bytearray, memoryview or str, not {type(data).__name__}: it comes first in a chain"
+    )
 
 
 def bom_length(head: bytes | bytearray) -> int | None:

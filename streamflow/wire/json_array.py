@@ -54,6 +54,8 @@ class JsonArrayDecoder:
     [('{"b": 2}', 15, 23)]
     """
 
+    takes, gives = "bytes", "frames"
+
     __slots__ = (
         "_base",
         "_buffer",

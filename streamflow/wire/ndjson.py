@@ -20,6 +20,8 @@ class NdjsonDecoder:
     ([], ['{"b":2}'])
     """
 
+    takes, gives = "bytes", "frames"
+
     __slots__ = ("_fault", "_head", "_limit", "_offset", "_open")
 
     def __init__(self, *, max_event_bytes: int = MAX_EVENT_BYTES) -> None:

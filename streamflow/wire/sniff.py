@@ -48,6 +48,8 @@ class WireDecoder:
     ['{"error": "no"}']
     """
 
+    takes, gives = "bytes", "frames"
+
     __slots__ = ("_decoder", "_default", "_expected", "_fault", "_head", "_held", "_limit", "_said", "framing")
 
     def __init__(

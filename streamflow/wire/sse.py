@@ -34,6 +34,8 @@ class SseDecoder:
     []
     """
 
+    takes, gives = "bytes", "frames"
+
     __slots__ = (
         "_boundary",
         "_data",
