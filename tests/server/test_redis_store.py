@@ -67,7 +67,7 @@ async def test_a_live_reader_moves_to_another_node(broker: RedisServer) -> None:
         assert first + rest == await one.events(flow)
 
 
-async def test_stop_from_another_node(broker: RedisServer) -> None:
+async def test_b06_stop_from_another_node(broker: RedisServer) -> None:
     async with nodes(broker.start().url) as (one, other):
         flow = await one.begin("sim:long 5000 5")
         await other.events(flow, limit=5)
@@ -104,7 +104,7 @@ async def test_places_that_are_not_there(broker: RedisServer) -> None:
             assert response.status == 404
 
 
-async def test_without_a_broker_503(broker: RedisServer) -> None:
+async def test_c03_without_a_broker_503(broker: RedisServer) -> None:
     async with nodes(broker.url) as (one, _):
         body = {"messages": [{"role": "user", "content": "hi"}]}
         async with one.session.post(f"{one.root}/flows", json=body) as response:
@@ -117,7 +117,29 @@ async def test_without_a_broker_503(broker: RedisServer) -> None:
         assert "hi" in await one.text(await one.begin("sim:text hi"))
 
 
-async def test_a_broker_that_restarts_in_mid_stream(broker: RedisServer) -> None:
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        (("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "SET", "maxmemory", "0")),
+        (("REPLICAOF", "127.0.0.1", "1"), ("REPLICAOF", "NO", "ONE")),
+    ],
+    ids=["out of memory", "read-only"],
+)
+async def test_c11_a_broker_that_takes_nothing_503(broker: RedisServer, begin: tuple, end: tuple) -> None:
+    async with nodes(broker.start().url) as (one, other):
+        told = await one.begin("sim:text told before")
+        whole = await one.events(told)
+        broker.command(*begin)
+        body = {"messages": [{"role": "user", "content": "hi"}]}
+        async with one.session.post(f"{one.root}/flows", json=body) as response:
+            assert response.status == 503
+            assert (await response.json())["error"]["type"] == "journal_unavailable"
+        assert await other.events(told) == whole, "what is there can still be read"
+        broker.command(*end)
+        assert "hi" in await other.text(await one.begin("sim:text hi"))
+
+
+async def test_c04_a_broker_that_restarts_in_mid_stream(broker: RedisServer) -> None:
     async with nodes(broker.start().url) as (one, other):
         flow = await one.begin("sim:long 150 4")
         reading = asyncio.create_task(other.events(flow))
@@ -154,8 +176,8 @@ async def _ended(node: Served, flow: str) -> bool:
         return bool((await response.json())["ended"])
 
 
-async def test_two_processes_and_a_kill(broker: RedisServer) -> None:
-    """`streamflow serve --redis` twice; the one that runs the answer is killed, the other one says so."""
+async def test_c05_two_processes_a_stop_and_a_kill(broker: RedisServer) -> None:
+    """`streamflow serve --redis` twice: stopped from the other one; killed, and the other one says so."""
     broker.start()
     run = "from streamflow.cli import main; main()"
     command = [sys.executable, "-c", run, "serve", "--port", "0", "--simulate", "--voice", "none"]
@@ -170,6 +192,12 @@ async def test_two_processes_and_a_kill(broker: RedisServer) -> None:
         async with aiohttp.ClientSession() as session:
             body = {"messages": [{"role": "user", "content": "sim:long 100000 5"}]}
             async with session.post(f"{roots[0]}/flows", json=body) as response:
+                stopped = (await response.json())["id"]
+            async with session.delete(f"{roots[1]}/flows/{stopped}") as response:
+                assert response.status == 204
+            async with session.get(f"{roots[1]}/flows/{stopped}/events") as response:
+                assert b'"stop_reason":"cancelled"' in await response.read()
+            async with session.post(f"{roots[0]}/flows", json=body) as response:
                 flow = (await response.json())["id"]
             ends, killed_at, loop = [], 0.0, asyncio.get_running_loop()
             async with session.get(f"{roots[1]}/flows/{flow}/events") as response:
@@ -182,6 +210,7 @@ async def test_two_processes_and_a_kill(broker: RedisServer) -> None:
                         if event["type"] in ("StreamCompleted", "StreamFailed"):
                             ends.append(event)
             assert [end["error"]["kind"] for end in ends] == ["producer_lost"]
+            assert killed_at
             assert loop.time() - killed_at < 5.5
     finally:
         for process in processes:
