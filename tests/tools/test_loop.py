@@ -473,6 +473,31 @@ async def test_a_sync_tool_never_blocks_the_event_loop() -> None:
     assert sorted(gaps)[len(gaps) // 2] < 0.05
 
 
+async def test_other_streams_are_read_to_their_end_while_sync_tools_block() -> None:
+    began, release = threading.Barrier(9), threading.Event()
+
+    def blocks() -> str:
+        began.wait(30)
+        assert release.wait(60)
+        return "free"
+
+    script = (Answer(*[ToolUse("blocks", {}) for _ in range(8)]), Answer("Done."))
+    async with (
+        FakeProvider(*script) as fake,
+        FakeProvider(*[Answer("one two three")] * 20) as other,
+        connect("openai", fake) as llm,
+        connect("anthropic", other) as second,
+    ):
+        task = asyncio.create_task(_all(tool_loop(llm, "?", [blocks])))
+        await asyncio.to_thread(began.wait, 30)  # all eight are in their threads
+        responses = await asyncio.gather(*(second.collect("hi") for _ in range(20)))
+        assert not task.done()
+        release.set()
+        events = await asyncio.wait_for(task, 60)
+    assert [response.text for response in responses] == ["one two three"] * 20
+    assert len([event for event in events if isinstance(event, BlockComplete) and event.content == "free"]) == 8
+
+
 async def test_many_hanging_threads_do_not_keep_others_from_running() -> None:
     release = threading.Event()
 
