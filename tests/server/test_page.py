@@ -408,6 +408,37 @@ async def test_event_source_comes_back_by_itself():
         assert served.service.metrics.get("resumes_total") == 1
 
 
+async def test_web_socket_goes_on_where_it_broke():
+    async with serving() as served, browsing() as context:
+        page = await open_page(context, served.root + "/")
+        flow_id = await served.begin("sim:long 100 15")
+        reading = asyncio.create_task(page.evaluate(READ_WEB_SOCKET, [flow_id, 0, ""]))
+        await until(lambda: served.service.metrics.get("events_sent_total") > 10)
+        served.drop_connections()
+        before, code = await reading
+        assert code == 1006
+        assert before[-1]["type"] != "StreamCompleted"
+        after, code = await page.evaluate(READ_WEB_SOCKET, [flow_id, 0, before[-1]["id"]])
+        assert code == 1000
+        whole = await served.events(flow_id)
+        assert [item["id"] for item in before + after] == [id for id, _ in whole]
+        said = "".join(item["text"] for item in before + after if item["type"] == "Chunk")
+        assert said == whole[-1][1]["response"]["text"]
+
+
+async def test_event_source_is_told_of_a_stop():
+    async with serving(Answer(Text("Hello "), Stall())) as served, browsing() as context:
+        page = await open_page(context, served.root + "/")
+        flow_id = await served.begin("go on")
+        reading = asyncio.create_task(page.evaluate(READ_EVENT_SOURCE, [flow_id, 0]))
+        await until(lambda: served.service.metrics.get("events_sent_total") > 2)
+        stop = "flow => fetch(`/flows/${flow}`, { method: 'DELETE' }).then(response => response.status)"
+        status = await page.evaluate(stop, flow_id)
+        items = await reading
+        assert (status, items[-1][1]["stop_reason"]) == (204, "cancelled")
+        assert items == [[id, item] for id, item in await served.events(flow_id)]
+
+
 @pytest.mark.parametrize("site", ["another", "null"])
 async def test_a_page_of_another_origin_gets_nothing(site):
     async with serving() as served, browsing() as context:
