@@ -19,7 +19,10 @@ from streamflow.errors import StreamflowError, UsageError
 app = typer.Typer(
     name="streamflow",
     help="Streams of language models as one clean event stream.\n\n"
-    "Example: curl -N https://api.example/v1/chat/completions ... | streamflow decode openai",
+    "Examples:\n\n"
+    "  streamflow demo\n\n"
+    "  curl -N https://api.example/v1/chat/completions ... | streamflow decode openai\n\n"
+    "  streamflow inspect answer.jsonl",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

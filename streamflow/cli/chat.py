@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from streamflow.cli.output import Json
+
 EXIT_FAILED = 3
 
 
@@ -15,6 +17,8 @@ def chat(
     system: Annotated[str, typer.Option(help="Instructions for the model.")] = "",
     thinking: Annotated[bool, typer.Option(help="Show what the model thinks, dimmed.")] = True,
     simulated: Annotated[bool, typer.Option("--simulated", help="Talk to a simulated model: no key, no net.")] = False,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print the answers alone: no thinking, no remarks.")] = False,
 ) -> None:
     """Talk to a model. Ctrl-C stops the answer only; Ctrl-D, or Ctrl-C at the prompt, ends the conversation.
 
@@ -28,5 +32,5 @@ def chat(
     """
     from streamflow.cli.conversation import converse  # aiohttp and pydantic: not for the other verbs to load
 
-    failed = converse(provider, model, base_url, system, thinking, simulated)
+    failed = converse(provider, model, base_url, system, thinking and not quiet, simulated, quiet=quiet, json=json)
     sys.exit(EXIT_FAILED if failed and not sys.stdin.isatty() else 0)

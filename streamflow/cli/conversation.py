@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from streamflow.cli.screen import Screen
+from streamflow.cli.screen import JsonScreen, Screen
 from streamflow.errors import StreamflowError, UsageError
 from streamflow.events import Response
 from streamflow.requests import ENDPOINTS, Message, message_of
@@ -19,12 +19,23 @@ from streamflow.sources.context import StreamContext
 from streamflow.testing.server import FakeProvider
 
 
-def converse(provider: str, model: str, base_url: str, system: str, thinking: bool, simulated: bool) -> bool:
+def converse(
+    provider: str,
+    model: str,
+    base_url: str,
+    system: str,
+    thinking: bool,
+    simulated: bool,
+    *,
+    quiet: bool = False,
+    json: bool = False,
+) -> bool:
     """Talk until the input ends; true when an answer failed."""
     name = provider or ("anthropic" if simulated else provider_with_key(os.environ))
     if not model and not simulated:
         raise UsageError(f"which model of {name}? pass --model NAME, or try --simulated")
-    talk = Conversation(Screen(Console(), thinking, errors=Console(stderr=True)), name, system)
+    screen = JsonScreen() if json else Screen(Console(), thinking, errors=Console(stderr=True), remarks=not quiet)
+    talk = Conversation(screen, name, system)
     with asyncio.Runner() as runner:
         try:
             runner.run(talk.open(model or "simulated", base_url, simulated))
@@ -49,7 +60,7 @@ def provider_with_key(environ: Mapping[str, str]) -> str:
 class Conversation:
     """What was said, and the loop of asking and answering."""
 
-    def __init__(self, screen: Screen, provider: str, system: str) -> None:
+    def __init__(self, screen: Screen | JsonScreen, provider: str, system: str) -> None:
         self._screen = screen
         self._provider = provider
         self._messages: list[Message] = [Message.system(system)] if system else []

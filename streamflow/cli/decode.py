@@ -8,6 +8,7 @@ from typing import Annotated, Any, BinaryIO
 
 import typer
 
+from streamflow.cli.output import nowhere
 from streamflow.encoding import to_json
 from streamflow.errors import UsageError
 from streamflow.events import Chunk, Sentence, StreamFailed
@@ -68,6 +69,8 @@ def decode(
     cut: Annotated[int, typer.Option(help="Feed N bytes at a time (0: as they come).", min=0)] = 0,
     emit: Annotated[Emit, typer.Option(help=_EMIT_HELP)] = Emit.events,
     on_bad_frame: Annotated[str, typer.Option(help="error, or skip: go on without a broken frame.")] = "error",
+    json: Annotated[bool, typer.Option("--json", help="JSON lines with --emit text too.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing; the exit code tells.")] = False,
 ) -> None:
     """Turn a provider's bytes into events, the whole response, the visible text, its sentences, or segments.
 
@@ -89,7 +92,8 @@ def decode(
         *_VIEWS.get(emit, ()),
     ]
     chain = Chain([operator.make_stage() for operator in operators])
-    printer = _PRINTERS[emit](sys.stdout.buffer)
+    made = _VisibleChunks if json and emit is Emit.text else _PRINTERS[emit]
+    printer = made(nowhere() if quiet else sys.stdout.buffer)
     with _opened(file) as source:
         for event in _events(chain, _pieces(source, cut)):
             printer.show(event)
@@ -159,6 +163,16 @@ class _Sentences(_Segments):
     """One JSON line for each sentence; of all other events only the error."""
 
     shown = (Sentence, StreamFailed)
+
+
+class _VisibleChunks(_Segments):
+    """One JSON line for each piece of visible text; of all other events only the error."""
+
+    shown = (Chunk, StreamFailed)
+
+    def show(self, event: Any) -> None:
+        if not isinstance(event, Chunk) or event.visible:
+            super().show(event)
 
 
 class _Response:

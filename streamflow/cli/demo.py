@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text as Line
 
 from streamflow.audio import AudioSegment, join_waves
+from streamflow.cli.output import Json, Quiet, print_json
 from streamflow.events import Chunk, Sentence, StreamCompleted, ToolCallsReady, Usage
 from streamflow.flow import Flow
 from streamflow.flows import chat, voice
@@ -41,6 +42,8 @@ def demo(
     speed: Annotated[float, typer.Option(help="How fast the simulated model writes; 0 is at once.", min=0.0)] = 1.0,
     audio: Annotated[Path | None, typer.Option(help="Write what the voice says to this wave file.")] = None,
     transcript: Annotated[Path | None, typer.Option(help="Write the transcript here (.jsonl or .md).")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Run the real thing offline: a simulated provider, the client, and a flow with three branches.
 
@@ -48,9 +51,12 @@ def demo(
 
     Example: streamflow demo --audio rome.wav
     """
-    console = Console()
-    asyncio.run(_converse(console, speed, audio, transcript))
-    _cut_anywhere(console)
+    console = Console(quiet=quiet or json)
+    board = asyncio.run(_converse(console, speed, audio, transcript))
+    same = _cut_anywhere(console)
+    if json:
+        print_json({"thinking": board.thought, "shown": board.shown, "spoken": board.spoken, "events": board.events,
+                    "facts": board.facts, "same_when_cut": same})  # fmt: skip
 
 
 class _Board:
@@ -81,7 +87,7 @@ class _Board:
         return Group(side_by_side, *map(Line, self.facts))
 
 
-async def _converse(console: Console, speed: float, audio: Path | None, transcript: Path | None) -> None:
+async def _converse(console: Console, speed: float, audio: Path | None, transcript: Path | None) -> _Board:
     board = _Board()
     delay_s = 0.05 / speed if speed else 0.0
     async with (
@@ -106,6 +112,7 @@ async def _converse(console: Console, speed: float, audio: Path | None, transcri
         audio.write_bytes(join_waves([segment.wave for segment in segments], pause_s=0.15).file())
         console.print(f"wrote {audio}")
     console.print(str(flow.graph()), markup=False, highlight=False)
+    return board
 
 
 def _silent(stream: Any) -> Flow:
@@ -150,13 +157,16 @@ async def _count(flow: Flow, board: _Board) -> None:
                 board.facts.append(f"completed after {board.after():.2f} s: {event.stop_reason}")
 
 
-def _cut_anywhere(console: Console) -> None:
+def _cut_anywhere(console: Console) -> bool:
     console.rule("cut anywhere, same answer: a recorded stream, its bytes in other pieces")
     wire = (resources.files("streamflow") / "cli" / RECORDING).read_bytes()
     response = collect(decode("anthropic", wire, tool_accumulate()))
+    every = True
     for size in _CUTS:
         pieces = [wire[at : at + size] for at in range(0, len(wire), size)]
         same = collect(decode("anthropic", pieces, tool_accumulate())) == response
+        every = every and same
         console.print(f"  {size:>3} bytes at a time, {len(pieces):>5} pieces: {'the same' if same else 'DIFFERENT'}")
     half = collect(decode("anthropic", wire[: len(wire) // 2]))
     console.print(f"  half of the bytes: complete={half.complete}, {half.error.type}")
+    return every

@@ -11,6 +11,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import msgspec
 
+from streamflow.cli.output import print_json
 from streamflow.requests.endpoints import ENDPOINTS, Endpoint, endpoint
 
 DISTRIBUTION = "streamflow-rx"
@@ -110,7 +111,15 @@ async def _connect(host: str | None, port: int, ssl: bool, timeout_s: float) -> 
     return ""
 
 
-def examine(provider: str, environ: Mapping[str, str], offline: bool, timeout_s: float) -> bool:
+def examine(
+    provider: str,
+    environ: Mapping[str, str],
+    offline: bool,
+    timeout_s: float,
+    *,
+    quiet: bool = False,
+    json: bool = False,
+) -> bool:
     """Print what was found; false when a service whose key is set cannot be reached."""
     services = [service_of(endpoint(provider), environ)] if provider else _known(environ)
     tried = [each for each in services if (each.has_key or provider) and each.address and not offline]
@@ -119,10 +128,16 @@ def examine(provider: str, environ: Mapping[str, str], offline: bool, timeout_s:
     for service in services:
         key = f"{service.key_variable} is set" if service.has_key else _missing_key(endpoint(service.name))
         rows.append((service.name, key, _verdict(service, faults), service.address or "none"))
-    if not provider:
-        _print_columns(_versions())
-        print()
-    _print_columns(rows)
+    if json:
+        for name, version in [] if provider else _versions():
+            print_json({"part": name, "version": version})
+        for row in rows[1:]:
+            print_json(dict(zip(rows[0], row, strict=True)))
+    elif not quiet:
+        if not provider:
+            _print_columns(_versions())
+            print()
+        _print_columns(rows)
     return not any(faults.values())
 
 

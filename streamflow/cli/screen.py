@@ -2,8 +2,11 @@
 
 from typing import Any
 
+import orjson
 from rich.console import Console
 
+from streamflow.cli.output import print_json
+from streamflow.encoding import to_json
 from streamflow.events import BlockComplete, BlockStart, Chunk, Citation, Image, Retrying, StreamCompleted
 
 # A model must not move the cursor, ring the bell or set the title: control characters become visible.
@@ -21,10 +24,13 @@ class Screen:
     'Hi\\\\x1b[2J\\n'
     """
 
-    def __init__(self, console: Console, thinking: bool = True, errors: Console | None = None) -> None:
+    def __init__(
+        self, console: Console, thinking: bool = True, errors: Console | None = None, remarks: bool = True
+    ) -> None:
         self._console = console
         self._errors = errors or console
         self._thinking = thinking
+        self._remarks = remarks
         self._at_line_start = True
 
     def show(self, event: Any) -> None:
@@ -55,7 +61,8 @@ class Screen:
     def remark(self, text: str) -> None:
         """Something that the model did not say."""
         self._break()
-        self._write(f"({text})\n", "dim")
+        if self._remarks:
+            self._write(f"({text})\n", "dim")
 
     def fail(self, text: str) -> None:
         """The answer failed."""
@@ -76,3 +83,21 @@ class Screen:
             self._at_line_start = text.endswith("\n")
             self._console.print(text, style=style, end="", markup=False, highlight=False, soft_wrap=True, emoji=False)
             self._console.file.flush()
+
+
+class JsonScreen:
+    """The same for programs: a line of JSON for each event."""
+
+    def show(self, event: Any) -> None:
+        """One event."""
+        print_json(orjson.Fragment(to_json(event)))
+
+    def remark(self, text: str) -> None:
+        """Said to people only."""
+
+    def fail(self, text: str) -> None:
+        """The answer failed."""
+        print_json({"type": "StreamFailed", "error": {"message": text}})
+
+    def end(self) -> None:
+        """The answer is over."""

@@ -4,15 +4,24 @@ import asyncio
 import os
 import signal
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 import typer
 
+from streamflow.cli.output import Json, Quiet, print_address
 from streamflow.errors import UsageError
 
 _HOST = "127.0.0.1"
+_EXAMPLES = (
+    "What can you show me?",
+    "sim:think Air scatters short waves most. | Because air scatters **blue** light more. At dusk it is the other way!",
+    'sim:tool weather {"city": "Rome", "days": 3}',
+    "sim:long 300 40",
+    "sim:error-event",
+)  # what the simulator can do
 
 
 def serve(
@@ -36,6 +45,8 @@ def serve(
         Path | None, typer.Option(help="A directory for the bytes of every flow; the inspector shows them.")
     ] = None,
     simulate: Annotated[bool, typer.Option(help="Answer with the simulator: no network, no key.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Serve flows, until Ctrl-C or SIGTERM. The first line is the address; open it in a browser for a chat.
 
@@ -58,7 +69,7 @@ def serve(
     settings = _Settings(
         host, port, provider, model, base_url, tokens, origins, linger_s, drain_s, voice, redis, record
     )
-    asyncio.run(_serve(settings, simulate))
+    asyncio.run(_serve(settings, simulate, quiet=quiet, json=json))
 
 
 class _Settings(msgspec.Struct):
@@ -78,7 +89,7 @@ class _Settings(msgspec.Struct):
     record: Path | None
 
 
-async def _serve(settings: _Settings, simulate: bool) -> None:
+async def _serve(settings: _Settings, simulate: bool, *, quiet: bool, json: bool) -> None:
     # aiohttp and the server are not for the other verbs to load.
     from streamflow.server.access import check_bind
     from streamflow.server.app import app
@@ -115,9 +126,11 @@ async def _serve(settings: _Settings, simulate: bool) -> None:
             store=store,
             record=settings.record,
             synthesizer=Espeak(settings.voice) if has_voice else None,
+            examples=_EXAMPLES if simulate else (),
         )
         try:
-            await run(served, settings.host, settings.port, ended, started=lambda address: print(address, flush=True))
+            tell = partial(print_address, quiet=quiet, json=json)
+            await run(served, settings.host, settings.port, ended, started=tell)
         except OSError as error:
             where = f"{settings.host}:{settings.port}"
             raise UsageError(f"cannot listen on {where}: {error.strerror}; choose another --port") from error

@@ -7,12 +7,15 @@ from typing import Annotated
 
 import typer
 
+from streamflow.cli.output import Json, Quiet, print_address
 from streamflow.errors import UsageError
 
 
 def simulate(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 is any free one.", min=0, max=65535)] = 8900,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Serve every provider's API with a simulated model, until Ctrl-C. The first line is the address.
 
@@ -27,10 +30,10 @@ def simulate(
 
       ANTHROPIC_BASE_URL=http://127.0.0.1:8900 ANTHROPIC_API_KEY=none python my_app.py
     """
-    asyncio.run(_serve(host, port))
+    asyncio.run(_serve(host, port, quiet=quiet, json=json))
 
 
-async def _serve(host: str, port: int) -> None:
+async def _serve(host: str, port: int, *, quiet: bool, json: bool) -> None:
     from streamflow.testing.server import FakeProvider  # aiohttp: not for the other verbs to load
 
     ended = asyncio.Event()
@@ -44,7 +47,7 @@ async def _serve(host: str, port: int) -> None:
     except OSError as error:
         raise UsageError(f"cannot listen on {host}:{port}: {error.strerror}; choose another --port") from error
     try:
-        print(fake.root, flush=True)
+        print_address(fake.root, quiet=quiet, json=json)
         await ended.wait()
     finally:
         await fake.stop()

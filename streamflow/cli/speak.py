@@ -19,6 +19,7 @@ from reactivex.subject import Subject
 from rich.console import Console
 
 from streamflow.audio import AudioSegment, Wave, join_waves
+from streamflow.cli.output import Json, Quiet, console_for, print_json
 from streamflow.errors import StreamflowError, UsageError
 from streamflow.events import Chunk, Notice, Sentence
 from streamflow.operators import normalize_provider, sentence_segment, speakable, wire_decode
@@ -61,6 +62,7 @@ class Settings(msgspec.Struct, frozen=True):
     code: str
     first: str
     min_chars: int
+    json: bool = False
 
 
 def speak(
@@ -76,6 +78,8 @@ def speak(
     min_chars: Annotated[int, typer.Option(help="Shorter sentences are joined; 0 joins none.", min=0)] = 60,
     first: Annotated[First, typer.Option(help="Whether a clause may leave first.")] = First.sentence,
     code: Annotated[Code, typer.Option(help="Skip code blocks, say that there was one, or read them.")] = Code.skip,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Speak a text or a provider's stream while it comes: each sentence is shown when it is cut, with its delay.
 
@@ -87,13 +91,15 @@ def speak(
 
       curl -N https://api.example/v1/chat/completions ... | streamflow speak --provider openai
     """
-    settings = Settings(file, provider, language, out, play if play is not None else not out, code, first, min_chars)
+    settings = Settings(
+        file, provider, language, out, play if play is not None else not out, code, first, min_chars, json
+    )
     if server:
         key = os.environ.get(KEY_VARIABLE, "")
         synthesizer: Synthesizer = OpenAISpeech(model, voice or "alloy", base_url=server, api_key=key)
     else:
         synthesizer = Espeak(voice or "en", words_per_minute)
-    error = asyncio.run(_Session(settings, synthesizer, Console(highlight=False)).run())
+    error = asyncio.run(_Session(settings, synthesizer, console_for(quiet)).run())
     if error is not None:
         raise error
 
@@ -137,9 +143,7 @@ class _Session:
         cut = source.pipe(
             rx.do_action(self._count),
             speakable(code=self._settings.code),
-            sentence_segment(
-                self._settings.language, min_chars=self._settings.min_chars, first=self._settings.first
-            ),
+            sentence_segment(self._settings.language, min_chars=self._settings.min_chars, first=self._settings.first),
             rx.do_action(self._show_sentence),
         )
         played = self._player.played if self._loudspeaker is not None else None
@@ -187,25 +191,31 @@ class _Session:
         elif isinstance(item, Chunk) and item.visible:
             self._read = max(self._read + len(item.text), item.start + len(item.text))
 
-    def _print(self, line: str, style: str = "") -> None:
-        stamp = f"{time.monotonic() - self._begun:6.2f} s"
-        self._console.print(f"{stamp}  {line}", markup=False, style=style, soft_wrap=True)
+    def _print(self, line: str, style: str = "", **told: Any) -> None:
+        """A line for people, or what it tells as JSON."""
+        t = time.monotonic() - self._begun
+        if not self._settings.json:
+            self._console.print(f"{t:6.2f} s  {line}", markup=False, style=style, soft_wrap=True)
+        elif not self._console.quiet:
+            print_json({"t": round(t, 3), **(told or {"type": "Notice", "message": line})})
 
     def _show_sentence(self, item: Any) -> None:
         if isinstance(item, Sentence):
             delay = max(0, self._read - item.end)
             text = " ".join(item.text.split())
-            self._print(f"{item.index + 1:>3}  +{delay} chars  {text}")
+            line = f"{item.index + 1:>3}  +{delay} chars  {text}"
+            self._print(line, type="Sentence", index=item.index, text=text, late_by=delay)
 
     def _show_state(self, state: PlaybackState) -> None:
-        self._print(f"[{state.state}]", "dim")
+        self._print(f"[{state.state}]", "dim", type="Playback", state=state.state)
 
     def _take(self, item: Any) -> None:
         if isinstance(item, AudioSegment):
             self._spoken += 1
-            self._print(f"{item.index + 1:>3}  sound of {item.duration_s:.2f} s", "green")
             if self._settings.out:
                 self._waves.append(item.wave)
+            line = f"{item.index + 1:>3}  sound of {item.duration_s:.2f} s"
+            self._print(line, "green", type="Sound", index=item.index, duration_s=round(item.duration_s, 3))
         elif isinstance(item, Notice):
             self._failure = item.message if item.code == "synthesis_failed" else self._failure
             self._print(f"{item.code}: {item.message}", "yellow")
