@@ -10,6 +10,7 @@ import base64
 import json
 import os
 import random
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -38,6 +39,9 @@ KEPT_HEADERS = frozenset(
 )
 MAX_UNPACKED_BYTES = 64_000_000
 """A packed body of a cassette that is larger is refused."""
+# What some line of a captured body looks like: a field of an event, a JSON value, the length before an AWS message.
+_STREAM = re.compile(rb"\A\s*(?:\xef\xbb\xbf)?\s*[{[]|^(?:data|event|id|retry|):|\A\0\0", re.MULTILINE)
+_LOOK = 64 * 1024
 ENDS = ("completed", "cancelled", "error", "cut")
 
 
@@ -240,7 +244,17 @@ def load_recording(path: str | os.PathLike[str], *, provider: str = "") -> Recor
         return _own(data, head, path, provider)
     if (cassette := _cassette(data)) is not None:
         return _from_cassette(cassette, provider)
+    if not _STREAM.search(data[:_LOOK]):
+        what = f"it begins with {_beginning(data)}" if data else "it is empty"
+        raise UsageError(
+            f"{path} is no recording, no cassette and no captured stream: {what}. "
+            "Make one with `streamflow record FILE` or `curl -N ... > FILE`"
+        )
     return from_capture(data, provider=provider)
+
+
+def _beginning(data: bytes) -> str:
+    return redact_secrets(repr(data[:60].decode(errors="replace")))
 
 
 def _own(data: bytes, head: dict[str, Any], path: Any, provider: str) -> Recording:

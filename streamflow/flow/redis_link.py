@@ -58,8 +58,13 @@ def unavailable(error: BaseException) -> BrokerUnavailable:
         return BrokerUnavailable(f"the broker refuses us: {error}", kind="broker_refused", retryable=False)
     if code is None and isinstance(error, ResponseError):
         return BrokerUnavailable(f"the broker refused: {error}", kind="broker_error")
-    kind, message = _REFUSALS[code] if code else ("broker_away", f"the broker is away: {type(error).__name__}")
+    if code is None:
+        return BrokerUnavailable(f"the broker is away ({type(error).__name__}): {_AWAY_HINT}", kind="broker_away")
+    kind, message = _REFUSALS[code]
     return BrokerUnavailable(message, kind=kind)
+
+
+_AWAY_HINT = "is Redis running, and is that its address?"
 
 
 def connect(url: str, *, answer_s: float = ANSWER_S, connections: int = 4) -> "aioredis.Redis":
