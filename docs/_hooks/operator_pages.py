@@ -104,7 +104,7 @@ _ORDER = (
     ("Learn", ("index", "start", "concepts", "cookbook")),
     ("Use", ("operators", "providers", "blocks", "segments", "conversation", "flow", "tools", "voice")),
     ("See", ("notebook", "notebooks", "inspector", "probing")),
-    ("Run", ("reliability", "server", "scaling", "testing")),
+    ("Run", ("server", "scaling", "reliability", "performance", "security", "testing")),
     ("Contribute", ("architecture",)),
 )
 
