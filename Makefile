@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 	  { echo "could not make $(VENV); on Debian: apt-get install python3-venv"; exit 1; }
 	@echo "installing streamflow and its tools into $(VENV) (only when pyproject.toml or constraints.txt changed)"
-	@$(PIP) --constraint constraints.txt --editable '.[test,bench,docs]' || \
+	@$(PIP) --constraint constraints.txt --editable '.[test,docs]' || \
 	  { echo "the installation failed: is the package index reachable?"; exit 1; }
 	@touch $@
 
@@ -31,8 +31,17 @@ test: $(STAMP) ## lint, types, import contracts, all tests
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python -m pytest -q
 
-bench: $(STAMP) ## speed beside the peers, in one run
-	@$(BIN)/python -m bench
+# The peers are many and heavy, and some change how pytest runs: they have an environment of their own.
+BENCH := .venv-bench
+
+$(BENCH)/.installed: pyproject.toml constraints.txt
+	@test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
+	@echo "installing the peers into $(BENCH) (only when pyproject.toml or constraints.txt changed)"
+	@$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[peers]'
+	@touch $@
+
+bench: $(BENCH)/.installed ## speed beside the peers, in one run; writes docs/performance.md
+	@$(BENCH)/bin/python -m bench
 
 STREAMFLOW_FUZZ ?= 100000
 STREAMFLOW_FUZZ_SECONDS ?= 20

@@ -1,12 +1,7 @@
-"""Ours and the peers, each as a function from reads to text. Equal text is asserted before anything is timed."""
+"""Ours, and the least that anyone must do, each as a function from reads to text."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import anthropic
-import httpx
-import httpx2
-import httpx_sse
-import openai
 import orjson
 from reactivex import Observable
 from reactivex.abc import DisposableBase, ObserverBase
@@ -23,8 +18,9 @@ Reads = list[bytes]
 def orjson_limit(reads: Reads) -> str:
     """The least that anyone must do: split and parse."""
     pending = b""
+    blank = b"\r\n\r\n" if b"\r" in reads[0] else b"\n\n"
     for read in reads:
-        *blocks, pending = (pending + read).split(b"\n\n")
+        *blocks, pending = (pending + read).split(blank)
         for block in blocks:
             data = block[block.index(b"data: ") + 6 :]
             if data != b"[DONE]":
@@ -76,50 +72,3 @@ def ours_three_branches(provider: str) -> Callable[[Reads], str]:
         return "".join(text)
 
     return fan_out
-
-
-class _Body(httpx.SyncByteStream):
-    def __init__(self, reads: Reads) -> None:
-        self._reads = reads
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._reads)
-
-
-def httpx_sse_decode(reads: Reads) -> str:
-    """Framing only."""
-    response = httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=_Body(reads))
-    for event in httpx_sse.EventSource(response).iter_sse():
-        assert event.data
-    return ""
-
-
-def _answering(reads: Reads) -> httpx2.Client:
-    headers = {"content-type": "text/event-stream"}
-
-    def answer(request: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(200, headers=headers, stream=_Body2(reads))
-
-    return httpx2.Client(transport=httpx2.MockTransport(answer))
-
-
-class _Body2(httpx2.SyncByteStream):
-    def __init__(self, reads: Reads) -> None:
-        self._reads = reads
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._reads)
-
-
-def openai_sdk(reads: Reads) -> str:
-    """The raw stream of the SDK."""
-    client = openai.OpenAI(api_key="bench", http_client=_answering(reads), max_retries=0)
-    stream = client.chat.completions.create(model="bench", messages=[], stream=True)
-    return "".join(chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices)
-
-
-def anthropic_sdk(reads: Reads) -> str:
-    """The raw stream of the SDK."""
-    client = anthropic.Anthropic(api_key="bench", http_client=_answering(reads), max_retries=0)
-    stream = client.messages.create(model="bench", messages=[], max_tokens=1, stream=True)
-    return "".join(event.delta.text for event in stream if event.type == "content_block_delta")

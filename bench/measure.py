@@ -8,14 +8,27 @@ from collections.abc import Callable
 import msgspec
 
 ROUNDS = 5
+LEAST_S = 0.03
 
 
 class Timing(msgspec.Struct, frozen=True):
-    """Microseconds an event: the median of the rounds, the least and the most."""
+    """Microseconds an event in each round."""
 
-    median: float
-    least: float
-    most: float
+    rounds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The middle one."""
+        return statistics.median(self.rounds)
+
+    @property
+    def spread(self) -> str:
+        """The least and the most."""
+        return f"{min(self.rounds):.2f}-{max(self.rounds):.2f}"
+
+    def over(self, other: "Timing") -> "Timing":
+        """How many times the other one, round by round: in each the machine was equally busy for both."""
+        return Timing(tuple(one / two for one, two in zip(self.rounds, other.rounds, strict=True)))
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -43,10 +56,20 @@ def interleaved(contenders: dict[str, Callable[[], object]], events: int, rounds
     """Process time an event for each contender, in `rounds` interleaved rounds after one to warm up."""
     samples: dict[str, list[float]] = {name: [] for name in contenders}
     for number in range(rounds + 1):
+        if number == 1:
+            # What the contenders have loaded is no load for each other: the collector leaves it alone from here on.
+            gc.collect()
+            gc.freeze()
         for name, contender in contenders.items():
             gc.collect()
-            begun = time.process_time()
-            contender()
+            repeats, used = 0, 0.0
+            # The quick ones run until the clock can tell.
+            while used < LEAST_S:
+                begun = time.process_time()
+                contender()
+                used += time.process_time() - begun
+                repeats += 1
             if number:
-                samples[name].append((time.process_time() - begun) / events * 1e6)
-    return {name: Timing(statistics.median(taken), min(taken), max(taken)) for name, taken in samples.items()}
+                samples[name].append(used / repeats / events * 1e6)
+    gc.unfreeze()
+    return {name: Timing(tuple(taken)) for name, taken in samples.items()}

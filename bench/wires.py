@@ -50,6 +50,24 @@ def anthropic_events(count: int) -> list[bytes]:
     return events
 
 
+def gemini_events(count: int) -> list[bytes]:
+    """Chunks of Gemini as server-sent events."""
+    events = []
+    for number in range(count + 1):
+        content = {"parts": [{"text": WORDS[number % 10]}], "role": "model"}
+        candidate: dict[str, object] = {"content": content, "index": 0}
+        if number == count:
+            candidate["finishReason"] = "STOP"
+        payload = {
+            "candidates": [candidate],
+            "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": number, "totalTokenCount": number + 9},
+            "modelVersion": "gemini-bench",
+            "responseId": "bench",
+        }
+        events.append(b"data: " + orjson.dumps(payload) + b"\r\n\r\n")
+    return events
+
+
 def recut(events: list[bytes], size: int) -> list[bytes]:
     """The same bytes in reads of one size."""
     whole = b"".join(events)
