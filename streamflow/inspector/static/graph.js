@@ -76,7 +76,7 @@ export class Graph {
 
   edge(x1, y1, x2, y2, figure) {
     const bend = (x1 + x2) / 2;
-    const label = svg("text", { x: y1 === y2 ? bend : x2 - 16, y: y2 - 8, class: "flow", "text-anchor": "middle" });
+    const label = svg("text", { x: y1 === y2 ? bend : x2 - 16, y: y2 > y1 ? y2 + 17 : y2 - 8, class: "flow", "text-anchor": "middle" });
     this.drawing.append(
       svg("path", { d: `M${x1} ${y1}C${bend} ${y1} ${bend} ${y2} ${x2 - 5} ${y2}`, class: "edge" }),
       svg("path", { d: `M${x2 - 7} ${y2 - 4}l7 4l-7 4z`, class: "tip" }), label);

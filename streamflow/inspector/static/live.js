@@ -56,7 +56,7 @@ function draw(flows) {
     items.set(flow.id, item);
     const state = flow.ended ? (flow.failed ? "fail" : "ok") : "live";
     const said = [plural(flow.events, "event"), flow.ended ? "" : `${flow.rate} /s`, seconds(flow.seconds),
-      flow.readers ? plural(flow.readers, "reader") : "", flow.recorded ? "bytes" : ""];
+      flow.readers ? plural(flow.readers, "reader") : "", flow.recorded ? "recorded" : ""];
     fill(item.name, flow.model || flow.id.slice(0, 8));
     fill(item.mark, flow.failed || (flow.ended ? "✓" : "●"));
     item.mark.className = `mark ${state}`;
