@@ -22,13 +22,6 @@ _EXAMPLES = (
     "sim:long 300 40",
     "sim:error-event",
 )  # what the simulator can do
-_EXAMPLES = (
-    "What can you show me?",
-    "sim:think Air scatters short waves most. | Because air scatters **blue** light more. At dusk it is the other way!",
-    'sim:tool weather {"city": "Rome", "days": 3}',
-    "sim:long 300 40",
-    "sim:error-event",
-)  # what the simulator can do
 
 
 def serve(
@@ -133,7 +126,6 @@ async def _serve(settings: _Settings, simulate: bool, *, quiet: bool, json: bool
             store=store,
             record=settings.record,
             synthesizer=Espeak(settings.voice) if has_voice else None,
-            examples=_EXAMPLES if simulate else (),
             examples=_EXAMPLES if simulate else (),
         )
         try:
