@@ -35,7 +35,7 @@ async def browsing() -> AsyncIterator[Any]:
         browser = await playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
         try:
             context = await browser.new_context(viewport={"width": 1200, "height": 800})
-            context.set_default_timeout(10_000)
+            context.set_default_timeout(30_000)
             yield context
         finally:
             await browser.close()

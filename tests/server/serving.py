@@ -93,7 +93,7 @@ async def serving(
                 await runner.cleanup()
 
 
-async def until(condition: Any, timeout_s: float = 5.0) -> None:
+async def until(condition: Any, timeout_s: float = 20.0) -> None:
     """Wait for something to become true."""
     async with asyncio.timeout(timeout_s):
         while not condition():
