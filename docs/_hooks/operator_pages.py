@@ -111,7 +111,7 @@ _ORDER = (
 
 def on_config(config: Any) -> Any:
     """The navigation: pages in their order; one that nobody placed stands at the end, so that none is lost."""
-    there = sorted(path.stem for path in Path(config["docs_dir"]).glob("*.md"))
+    there = sorted([*(path.stem for path in Path(config["docs_dir"]).glob("*.md")), "security"])
     placed = {name for _, names in _ORDER for name in names}
     nav: list[Any] = [
         {title: [f"{name}.md" for name in names if name in there]} for title, names in _ORDER if set(names) & set(there)
@@ -129,6 +129,9 @@ def on_files(files: Any, *, config: Any) -> Any:
     overview = (Path(config["docs_dir"]) / OVERVIEW).read_text()
     for name in (name for family in families(overview) for name in family):
         files.append(File.generated(config, f"operators/{name}.md", content=operator_page(name)))
+    # It stands beside the README, where people look for it; the site shows it too.
+    security = (ROOT / "SECURITY.md").read_text().replace("](docs/", "](")
+    files.append(File.generated(config, "security.md", content=security))
     return files
 
 

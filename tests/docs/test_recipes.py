@@ -21,7 +21,7 @@ def section(title: str) -> str:
 def project(tmp_path):
     for name in ("streamflow", "tests", "docs"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("README.md", "pyproject.toml", "Makefile", "mkdocs.yml"):
+    for name in ("README.md", "SECURITY.md", "pyproject.toml", "Makefile", "mkdocs.yml"):
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "operators").symlink_to("streamflow/operators")
     return tmp_path
