@@ -10,8 +10,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench.peers import missing
-
 RESULTS = Path(__file__).parent / "results.json"
 SECTIONS = ("decode", "blocks", "sentences", "speakable", "memory", "probing", "flows", "sockets", "redis")
 
@@ -23,7 +21,7 @@ def main(chosen: list[str]) -> None:
     if unknown:
         console.print(f"no such section: {', '.join(unknown)}; choose from {', '.join(SECTIONS)}")
         raise SystemExit(2)
-    if absent := missing():
+    if absent := importlib.import_module("bench.peers").missing():
         console.print(f"not installed, so left out: {', '.join(absent)}; `make bench` installs them")
     # Sections that are not measured this time keep their last results.
     results: dict[str, list[dict[str, Any]]] = json.loads(RESULTS.read_text()) if chosen and RESULTS.exists() else {}

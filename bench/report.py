@@ -11,17 +11,24 @@ from bench.__main__ import RESULTS
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "performance.md"
 PICTURE = DOCS / "performance.svg"
+NOTES = Path(__file__).parent / "notes.md"
 _BAR = 18
 _LABELS = 250
 _WIDTH = 760
 _INTRO = """# Performance
 
-`make bench` measures every row beside its peers in one run: interleaved rounds, medians, equal results asserted before
-timing. Ratios hold from machine to machine, absolute times do not. `python -m bench.report` writes this page from
-the last run.
+`make bench` measures every row beside its peers in one run: interleaved rounds, medians, and before anything is timed
+all contenders must have read the same text. A ratio is the median of the ratios of the rounds, with the least and the
+most beside it. Ratios hold from machine to machine, absolute times do not. The peers go into an environment of their
+own, `.venv-bench`; the run writes this page.
 
 ![Microseconds an event, smaller is better](performance.svg)
 
+"""
+_BARS = """## The bars
+
+| measure | contender | measured | spread | bar | |
+|---|---|---|---|---|---|
 """
 
 
@@ -29,17 +36,21 @@ def main() -> None:
     """Write the page and the picture."""
     results: dict[str, list[dict[str, Any]]] = json.loads(RESULTS.read_text())
     PICTURE.write_text(picture(results["decode"]))
-    parts = [_INTRO]
+    judged = [row for rows in results.values() for row in rows if row["bar"]]
+    missed = sum(not row["met"] for row in judged)
+    parts = [_INTRO, f"{len(judged) - missed} of {len(judged)} bars are met in this run.\n\n", _BARS]
+    for row in sorted(judged, key=lambda row: row["met"]):
+        parts.append(f"| {_cells(row)} | {row['bar']} | {'met' if row['met'] else '**not met**'} |\n")
+    parts.append("\n" + NOTES.read_text() + "\n")
     for section, rows in results.items():
-        parts.append(f"## {section}\n\n| measure | contender | value | bar |\n|---|---|---|---|\n")
-        for row in rows:
-            bar = f"{row['bar']} {'met' if row['met'] else '**missed**'}" if row["bar"] else ""
-            parts.append(f"| {row['measure']} | {row['contender']} | {row['value']:.2f} | {bar} |\n")
+        parts.append(f"## All rows: {section}\n\n| measure | contender | measured | spread |\n|---|---|---|---|\n")
+        parts += [f"| {_cells(row)} |\n" for row in rows]
         parts.append("\n")
-    notes = DOCS / "performance_notes.md"
-    if notes.exists():
-        parts.append(notes.read_text())
     PAGE.write_text("".join(parts).rstrip("\n") + "\n")
+
+
+def _cells(row: dict[str, Any]) -> str:
+    return f"{row['measure']} | {row['contender']} | {row['value']:.2f} | {row['spread']}"
 
 
 def picture(rows: list[dict[str, Any]]) -> str:

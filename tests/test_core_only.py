@@ -112,7 +112,7 @@ NOT_NEEDED = {
     "fast": "import streamflow.sources.loops as loops\nasync def main(): pass\nloops.run_async(main())",
     "agui": "import streamflow.server.agui as agui; agui.RunEvents('t', 'r')",
 }
-GROUPS = {"all", "test", "docs", "bench"}
+GROUPS = {"all", "test", "docs", "bench", "peers"}
 
 
 def test_every_extra_has_its_line():
