@@ -193,7 +193,7 @@ def lateness(rounds: int = 3, readers: tuple[int, ...] = READERS) -> dict[tuple[
         raise SystemExit("the bench of the journal needs redis-server: apt-get install redis-server")
     found: dict[tuple[int, str], list[Lateness]] = {}
     with tempfile.TemporaryDirectory(prefix="sf") as directory:
-        server = RedisServer(program, Path(directory)).start()
+        server = RedisServer(program, Path(directory), appendfsync="everysec").start()
         try:
             for number in range(rounds):
                 for count in readers:

@@ -23,6 +23,7 @@ def shared_redis() -> Iterator[RedisServer]:
 def own_redis() -> Iterator[RedisServer]:
     """A server to be killed; not started yet."""
     with tempfile.TemporaryDirectory(prefix="sf", dir=os.environ.get("TMPDIR")) as directory:
-        server = RedisServer(require_redis(), Path(directory))
+        # With "always" Redis leaves when its disk is full; with this it stays, and refuses to write.
+        server = RedisServer(require_redis(), Path(directory), appendfsync="everysec")
         yield server
         server.kill()
