@@ -290,6 +290,7 @@ class Response(msgspec.Struct, frozen=True):
 
     ``complete`` is true only after the provider's own end marker. ``error`` is a
     `streamflow.errors.StreamflowError` when the stream failed, so that ``raise response.error`` works.
+    ``image_places`` tells for each picture how many blocks were complete before it came.
 
     >>> Response(text="hi", complete=True).tool_calls
     []
@@ -310,6 +311,7 @@ class Response(msgspec.Struct, frozen=True):
     id: str = ""
     complete: bool = False
     error: Any = None
+    image_places: list[int] = []
 
 
 class StreamCompleted(msgspec.Struct, frozen=True, tag=True):

@@ -68,6 +68,7 @@ class Fold:
         self._open: dict[int, _OpenBlock] = {}
         self._citations: list[Citation] = []
         self._images: list[GeneratedImage] = []
+        self._image_places: list[int] = []
         self._usage: Usage | None = None
         self._completed: StreamCompleted | None = None
         self._failed: StreamFailed | None = None
@@ -119,6 +120,7 @@ class Fold:
 
     def _on_image(self, event: Image) -> None:
         self._images.append(event.image)
+        self._image_places.append(len(self._blocks))
 
     def _on_usage(self, event: Usage) -> None:
         self._usage = event
@@ -135,6 +137,7 @@ class Fold:
             self._open = {}
             self._citations = []
             self._images = []
+            self._image_places = []
 
     def _on_stamped(self, event: Stamped) -> None:
         self.add(event.event)
@@ -160,6 +163,7 @@ class Fold:
             blocks=blocks,
             citations=list(self._citations),
             images=list(self._images),
+            image_places=list(self._image_places),
             usage=self._usage,
             stop_reason=end.stop_reason if end else None,
             raw_stop_reason=end.raw_stop_reason if end else None,

@@ -41,7 +41,10 @@ def blocks_of(response: Response) -> list[Block]:
     >>> [block.type for block in blocks_of(collect([BlockComplete(0, "text", "Hi"), StreamCompleted()]))]
     ['text']
     """
-    pictures = [(len(response.blocks), image) for image in response.images]
+    places = response.image_places
+    if len(places) != len(response.images):  # a response that somebody made by hand
+        places = [len(response.blocks)] * len(response.images)
+    pictures = list(zip(places, response.images, strict=True))
     return _ordered(response.blocks, pictures, response.complete, response.id)
 
 

@@ -189,6 +189,15 @@ def test_arguments_that_are_no_json_leave_a_valid_history(arguments: str) -> Non
     next_body("openai", wire)
 
 
+def test_signed_pictures_keep_their_place_among_the_parts() -> None:
+    picture = {"inlineData": {"mimeType": "image/png", "data": "aGk="}, "thoughtSignature": "cGlj"}
+    parts = [{"text": "Here:"}, picture, {"text": "And:"}, {**picture, "thoughtSignature": "dHdv"}]
+    wire = sse({"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]})
+    assert next_body("gemini", wire)["contents"][1]["parts"] == parts
+    made = sf.Response(blocks=[BlockComplete(0, "text", "a")], images=[GeneratedImage(data="aGk=")], complete=True)
+    assert [block.type for block in sf.message_of(made).content] == ["text", "generated_image"]
+
+
 def test_text_picture_text_stay_in_order() -> None:
     picture = Image(GeneratedImage("image/png", data="aGk=", id="ig_1"))
     events = [
