@@ -161,3 +161,12 @@ def test_a10_odd_numbers_are_a_number_or_a_typed_error(provider, number):
 def test_a13_an_event_without_data_is_none(provider, field):
     events = sf.decode(provider, [inserted(provider, field + b"\n\n")])
     assert events == sf.decode(provider, frames(provider))
+
+
+@pytest.mark.parametrize("page", [b"<!DOCTYPE html><title>Sign in</title>", b"upstream connect error", b"SSH-2.0-OpenSSH"])
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a14_what_is_no_stream_is_shown_by_its_first_bytes(provider, page):
+    error = sf.read(provider, page + b"." * 5000).error
+    assert isinstance(error, sf.ProtocolError)
+    assert page.decode()[:12] in error.message or provider in BINARY
+    assert len(error.message) < 700

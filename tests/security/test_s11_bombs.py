@@ -51,7 +51,7 @@ async def test_s11_a_bomb_of_any_provider_is_a_limit_with_little_memory(provider
 
 
 @pytest.mark.parametrize(("encoding", "window"), [("gzip", 31), ("deflate", 15)])
-@pytest.mark.parametrize("text", [b": ping\n\n", b"data: {}\n\n", b"\0", b"data: x"], ids=str)
+@pytest.mark.parametrize("text", [b"\0", b"data: x"], ids=str)
 async def test_s11_every_encoding_is_measured(encoding, window, text):
     body = packed(4 * MB, window, text)
 
