@@ -23,7 +23,7 @@ from streamflow.stage import Chain, Operator
 
 PLAIN = "The old bridge crosses the river at its narrowest point, and people like it; nobody knows why.\n"
 ROUNDS = 5
-SIZE = 100_000
+SIZE = 40_000
 
 # Inputs that tempt a parser to look again at what it has seen.
 NASTY = {

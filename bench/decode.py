@@ -6,7 +6,7 @@ The branches are visible text, tool calls and transcript, all fed from one flow.
 from bench import contenders, peers, wires
 from bench.measure import Row, Timing, at_least, at_most, interleaved
 
-EVENTS = 1000
+EVENTS = 3000
 READ = 16384
 OURS = "streamflow"
 BRANCHES = "streamflow, three branches"
