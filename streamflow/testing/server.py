@@ -21,6 +21,7 @@ from streamflow.testing.simulator import Simulator
 from streamflow.testing.wires import WIRES, encode_error, encode_steps, encode_whole
 
 SHUTDOWN_S = 5.0
+_TURNS_TO_CONNECT = 3  # of the loop: what asyncio needs to make a connection of a socket that was accepted just now
 MAX_REQUEST_BYTES = 64 * 1024 * 1024
 
 
@@ -95,6 +96,8 @@ class FakeProvider:
         if server is None or desk is None:
             return
         server.close()
+        for _ in range(_TURNS_TO_CONNECT):
+            await asyncio.sleep(0)
         for connection in tuple(self._open):
             connection.abort()
         await self._until(lambda: not self._open)

@@ -117,7 +117,7 @@ def test_ctrl_c_at_the_prompt_ends_the_conversation():
         for _ in range(20):
             terminal.process.send_signal(signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
-                terminal.process.wait(timeout=1)
+                terminal.process.wait(timeout=2)
                 break
         assert terminal.process.returncode == 130
         assert "Traceback" not in terminal.plain
