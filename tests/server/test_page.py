@@ -325,14 +325,28 @@ async def test_an_interruption_says_what_was_heard():
         assert heard in ([], [{"type": "Heard", "played_s": 0.1, "text": "This is the **first** of them all."}])
 
 
+async def test_a_second_enter_does_not_ask_twice():
+    async with serving() as served, browsing() as context:
+        page = await open_page(context, served.root + "/")
+        await page.fill("#text", "hello")
+        await page.evaluate(
+            """() => { const form = document.getElementById("composer");
+                       form.requestSubmit(); document.getElementById("text").value = "hello"; form.requestSubmit(); }"""
+        )
+        await ended(page)
+        assert await text(page) == CANNED
+        assert await page.locator(".user").count() == 1
+
+
 async def test_a_page_with_a_token():
     async with serving(tokens=["right-token-1"]) as served, browsing() as context:
         page = await open_page(context, served.root + "/")
         await say(page, "hello")
         await page.wait_for_selector("#access:visible")
         await page.fill("#token", "right-token-1")
-        await page.click("#access button")
-        await page.wait_for_function("() => sessionStorage.getItem('streamflow.token') !== null")
+        async with page.expect_navigation():
+            await page.click("#access button")
+        assert await page.evaluate("() => sessionStorage.getItem('streamflow.token')") == "right-token-1"
         await page.wait_for_selector("#access", state="hidden")
         await say(page, "hello")
         await ended(page)

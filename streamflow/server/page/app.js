@@ -63,6 +63,9 @@ function complain(fault) {
 }
 
 async function send(text) {
+  answering = true; // from here on, not from the first word: a second Enter must not ask twice
+  settle();
+  status("asking");
   quiet();
   await ready;
   if (byId("voice").checked) voice.wake();
@@ -75,6 +78,8 @@ async function send(text) {
     keep();
     await receive();
   } catch (fault) {
+    answering = false;
+    settle();
     chat.turns.pop();
     keep();
     complain(fault);
