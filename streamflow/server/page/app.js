@@ -38,7 +38,7 @@ const ready = ask("GET", "page/settings.json").then(({ voice: able, examples = [
     byId("examples").append(button);
   }
   if (!able) Object.assign(byId("voice"), { checked: false, disabled: true, title: "this server has no voice" });
-});
+}).catch(complain);
 
 function keep() {
   sessionStorage.setItem(KEY, JSON.stringify(chat));
