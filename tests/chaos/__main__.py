@@ -34,6 +34,7 @@ def main() -> None:
     if program is None:
         sys.exit("redis-server is not installed: apt-get install redis-server")
     logging.getLogger("streamflow").setLevel(logging.CRITICAL)  # faults are the point
+    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)  # the fake provider's client broke off
     console, begun = Console(), time.monotonic()
     if options.round is not None:
         console.print(asyncio.run(storm(options.seed, rounds=1, first=options.round)))
@@ -45,7 +46,7 @@ def main() -> None:
         console.print(_table("clients and flows", asyncio.run(storm(options.seed, seconds=left_s))))
     if options.only in (None, "servers"):
         console.print(_table("servers", asyncio.run(weather(program, options.seed, seconds=left_s))))
-    console.print(f"{time.monotonic() - begun:.0f} s; nothing lost, nothing doubled, one end each, nothing left behind")
+    console.print(f"{time.monotonic() - begun:.0f} s; nothing lost, nothing doubled, one end each, no task and no descriptor left")
 
 
 def _kills(console: Console, program: str, options: argparse.Namespace) -> None:
@@ -76,7 +77,8 @@ def _table(title: str, report: Report) -> Table:
         table.add_row(*(word for pair in cells for word in pair))
     memory = f"{report.rss_end_mib:.0f} MiB"
     if report.rss_begin_mib:
-        memory = f"{report.rss_begin_mib:.0f} MiB when warm, {memory} at the end"
+        grown = report.rss_end_mib - report.rss_begin_mib
+        memory = f"{report.rss_begin_mib:.0f} MiB when warm, {memory} at the end, {grown:+.0f}"
         left = f"; tasks left {report.tasks_left}, descriptors left {report.descriptors_left}"
     else:
         left = ""
