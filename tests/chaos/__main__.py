@@ -46,7 +46,8 @@ def main() -> None:
         console.print(_table("clients and flows", asyncio.run(storm(options.seed, seconds=left_s))))
     if options.only in (None, "servers"):
         console.print(_table("servers", asyncio.run(weather(program, options.seed, seconds=left_s))))
-    console.print(f"{time.monotonic() - begun:.0f} s; nothing lost, nothing doubled, one end each, no task and no descriptor left")
+    held = "nothing lost, nothing doubled, one end each, no task and no descriptor left"
+    console.print(f"{time.monotonic() - begun:.0f} s; {held}")
 
 
 def _kills(console: Console, program: str, options: argparse.Namespace) -> None:
