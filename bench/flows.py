@@ -76,13 +76,30 @@ async def _one(events: list[bytes], phase: float, late: list[float]) -> tuple[st
     return await asyncio.gather(_drain(flow["ui"]), _drain(flow["tts"]), _transcript(flow, sent, late))
 
 
-async def _all(flows: int, seconds: float) -> Crowd:
+async def _bare(events: list[bytes], phase: float, late: list[float]) -> tuple[str, str, str]:
+    """The same pace through a plain queue, with no operator at all: what the machine and asyncio add by themselves."""
+    sent: list[float] = []
+    queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    async def pump() -> None:
+        async for event in _paced(events, sent, phase):
+            queue.put_nowait(event)
+        queue.put_nowait(None)
+
+    task = asyncio.create_task(pump())
+    while await queue.get() is not None:
+        late.append(time.perf_counter() - sent[-1])
+    await task
+    return "", "", ""
+
+
+async def _all(flows: int, seconds: float, one: Any = _one) -> Crowd:
     rng = random.Random(1)
     events = openai_events(int(seconds * TOKENS_EACH_SECOND))
     late: list[float] = []
     before = resource.getrusage(resource.RUSAGE_SELF)
     begun = time.perf_counter()
-    texts = await asyncio.gather(*(_one(events, rng.random(), late) for _ in range(flows)))
+    texts = await asyncio.gather(*(one(events, rng.random(), late) for _ in range(flows)))
     took = time.perf_counter() - begun
     after = resource.getrusage(resource.RUSAGE_SELF)
     late.sort()
@@ -97,18 +114,21 @@ async def _all(flows: int, seconds: float) -> Crowd:
     )
 
 
-def crowd(flows: int = FLOWS, seconds: float = SECONDS) -> Crowd:
+def crowd(flows: int = FLOWS, seconds: float = SECONDS, one: Any = _one) -> Crowd:
     """Run so many flows for so long."""
-    return asyncio.run(_all(flows, seconds))
+    return asyncio.run(_all(flows, seconds, one))
 
 
 def rows() -> list[Row]:
     """The crowd."""
     seen = crowd()
+    bare = crowd(one=_bare)
     measure = f"{seen.flows} flows x {TOKENS_EACH_SECOND} tokens/s x 3 branches"
     return [
         Row(f"{measure}: texts exact", "streamflow", float(seen.exact), "= 1", seen.exact),
         Row(f"{measure}: p50 added, ms", "streamflow", seen.p50_ms),
+        Row(f"{measure}: p50 added, ms", "plain queues, no operator", bare.p50_ms),
+        Row(f"{measure}: p99 added, ms", "plain queues, no operator", bare.p99_ms),
         at_most(f"{measure}: p99 added, ms", "streamflow", seen.p99_ms, 5),
         Row(f"{measure}: share of one core", "streamflow", seen.cpu_share),
         Row(f"{measure}: MiB for {seen.tokens} journaled tokens", "streamflow", seen.growth_mib),
