@@ -7,7 +7,9 @@ piece, ``{"t": seconds, "text": ...}`` or ``{"t": seconds, "base64": ...}``, or 
 """
 
 import base64
+import errno
 import json
+import logging
 import os
 import random
 import re
@@ -30,6 +32,8 @@ from streamflow.errors import (
     secret_spans,
 )
 from streamflow.events import ErrorInfo
+
+logger = logging.getLogger("streamflow")
 
 VERSION = 1
 
@@ -145,6 +149,7 @@ class RecordingWriter:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
         except OSError as error:
             raise UsageError(f"cannot write the recording {path}: {error.strerror}") from error
+        self._path = path
         self._line({"streamflow": VERSION, "provider": provider, "headers": kept_headers(headers or {})})
 
     def write(self, t: float, item: Any) -> None:
@@ -169,8 +174,12 @@ class RecordingWriter:
             self._line({"t": t, "error": orjson.Fragment(to_json(info))})
         elif how != "cut":
             self._line({"t": t, "end": how})
-        os.close(self._file)
-        self._file = -1
+        self._close()
+
+    def _close(self) -> None:
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
 
     def _release(self, last: bool = False) -> None:
         """Write the pieces that are waiting, but for those in which a secret may have begun."""
@@ -195,8 +204,19 @@ class RecordingWriter:
         return text.encode("latin-1")
 
     def _line(self, fields: dict[str, Any]) -> None:
-        if self._file >= 0:
-            os.write(self._file, orjson.dumps(fields) + b"\n")
+        if self._file < 0:
+            return
+        line = orjson.dumps(fields) + b"\n"
+        try:
+            written = os.write(self._file, line)
+            if written != len(line):
+                # A full disk may take half a line: what stays in the file must be whole.
+                os.ftruncate(self._file, os.fstat(self._file).st_size - written)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as fault:
+            # The answer is worth more than its recording: that ends here, without an end, as one that was cut.
+            self._close()
+            logger.warning("the recording %s stops here: %s", self._path, fault.strerror)
 
 
 def _begun(data: bytes, secret: bytes) -> int:

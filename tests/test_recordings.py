@@ -1,9 +1,11 @@
 """Recordings: exact pieces, exact times, exact ends; no secret gets in."""
 
 import base64
+import errno
 import gzip
 import json
 import math
+import os
 import random
 import subprocess
 import sys
@@ -294,3 +296,37 @@ def test_the_command_line_records_and_replays(tmp_path):
     data = (tmp_path / "r.jsonl").read_bytes().rsplit(b"\n", 2)[0]
     (tmp_path / "cut.jsonl").write_bytes(data)
     assert streamflow("replay", str(tmp_path / "cut.jsonl"), "--speed", "inf").returncode == 3
+
+
+class _FullDisk:
+    """Takes a number of bytes, then half a line, then nothing."""
+
+    def __init__(self, room):
+        self.room = room
+
+    def write(self, file, data):
+        size = min(self.room, len(data))
+        self.room -= size
+        if data and not size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return REAL_WRITE(file, data[:size])
+
+
+REAL_WRITE = os.write
+
+
+@pytest.mark.parametrize("room", range(100, 360, 20))
+def test_a_full_disk_ends_the_recording_after_a_whole_line(tmp_path, monkeypatch, caplog, room):
+    path = tmp_path / "full.jsonl"
+    monkeypatch.setattr("os.write", _FullDisk(room).write)
+    before = len(os.listdir("/proc/self/fd"))
+    writer = RecordingWriter(path, provider="openai")
+    for number in range(20):
+        writer.write(number, b"data: %d\n\n" % number)
+    writer.end("completed", 20.0)
+    assert len(os.listdir("/proc/self/fd")) == before
+    monkeypatch.undo()
+    assert "No space left" in caplog.text
+    recording = sf.load_recording(path)
+    assert [piece.item for piece in recording.pieces] == [b"data: %d\n\n" % n for n in range(len(recording.pieces))]
+    assert recording.end == "cut"

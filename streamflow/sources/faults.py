@@ -71,6 +71,11 @@ _KINDS = {
 _REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid", "x-goog-request-id", "apim-request-id", "cf-ray")
 
 
+def let_go(fault: BaseException) -> None:
+    """Forget where a fault was raised: aiohttp has one object for all closed connections, which would keep them all."""
+    fault.__traceback__ = fault.__context__ = None
+
+
 def failed_to_open(cause: BaseException, provider: str, place: str) -> StreamflowError:
     """No answer came: the typed error for what the network said.
 

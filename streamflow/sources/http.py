@@ -102,8 +102,8 @@ class Http:
                 while size < ERROR_BODY_BYTES and (data := await response.content.readany()):
                     pieces.append(data)
                     size += len(data)
-        except faults.BODY_FAULTS:
-            pass  # the status says what happened; the body would only have explained it
+        except faults.BODY_FAULTS as fault:
+            faults.let_go(fault)  # the status says what happened; the body would only have explained it
         finally:
             response.close() if not response.content.at_eof() else response.release()
         body = b"".join(pieces)[:ERROR_BODY_BYTES]
@@ -177,6 +177,7 @@ class Reply:
     def broke(self, cause: BaseException, received: int) -> tuple[bytes, StreamflowError]:
         """Reading failed: what had arrived all the same, and what to say about it."""
         data = _rescued(self._response.content)
+        faults.let_go(cause)
         return data, faults.failed_to_read(cause, self._provider, received + len(data))
 
     def inflate(self, data: bytes) -> Iterator[bytes]:

@@ -39,7 +39,7 @@ AT_ONCE = 8
 STALLED_S = 0.3  # where silence is the fault
 PATIENT_S = 30.0  # where it is only a busy machine
 WARM_ROUNDS = 5
-MOST_GROWTH_MIB = 48
+MOST_GROWTH_MIB = 16
 
 
 @dataclass

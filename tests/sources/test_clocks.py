@@ -1,12 +1,14 @@
 """The clocks, in virtual time: alone, and over a socket."""
 
 import asyncio
+import gc
 
 import pytest
 
 import streamflow as sf
 from streamflow.events import Chunk
 from streamflow.sources.clocks import LoopClock, Timeouts, VirtualClock, Watch, sleep
+from streamflow.sources.run import Run
 from tests.sources.test_client import client
 from tests.support.raw_server import CHUNKED, Connection, RawServer, chat, chunk
 
@@ -225,3 +227,10 @@ async def test_a8_a_provider_that_takes_too_long_altogether():
     error, at = await stalled(pings, 1.0, total_timeout_s=50)
     assert (type(error), error.kind) == (sf.LimitExceeded, "total_timeout_s")
     assert 50 <= at < 60
+
+
+async def test_streams_that_stalled_are_not_kept():
+    for _ in range(3):
+        await stalled(some_text, 1.0, idle_timeout_s=20)
+    gc.collect()
+    assert [kept for kept in gc.get_objects() if isinstance(kept, Run)] == []
