@@ -23,7 +23,7 @@ MALICIOUS = {
     "no event": {"t": "0.1"},
     "no JSON": {"t": "0.1", "e": "hello"},
     "half JSON": {"t": "0.1", "e": '{"type": "Chunk", '},
-    "deep JSON": {"t": "0.1", "e": '{"type": "Notice", "code": "x", "raw": ' + "[" * 5000 + "]" * 5000 + "}"},
+    "deep JSON": {"t": "0.1", "e": '{"type": "Notice", "code": "x", "raw": ' + "[" * 100_000 + "]" * 100_000 + "}"},
     "unknown type": {"t": "0.1", "e": '{"type": "Exec", "code": "x"}'},
     "wrong shape": {"t": "0.1", "e": '{"type": "Chunk", "index": "a", "kind": 1, "text": []}'},
     "a pickle": {"t": "0.1", "e": b"\x80\x04\x95\x0c\x00"},
