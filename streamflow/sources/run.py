@@ -29,7 +29,7 @@ from streamflow.sources.logs import LOGGER
 from streamflow.sources.retry import NO_HEADERS, RetryPolicy
 from streamflow.stage import Operator
 
-POLL_S = 0.05  # how often `is_cancelled` is asked while nothing comes
+POLL_S = 0.02  # how often `is_cancelled` is asked while nothing comes
 
 
 class Settings(msgspec.Struct, frozen=True):

@@ -93,6 +93,8 @@ def test_killed_at_any_point_the_file_is_valid_and_complete(tmp_path):
         seen = [item.seq for item in read_transcript(path)]  # the kernel may tear the last line where a page ends
         assert seen == list(range(len(seen)))
         assert len(seen) > last
+        *whole, _ = path.read_bytes().split(b"\n")
+        assert [json.loads(line)["seq"] for line in whole] == seen
         Transcript(path).close()
         data = path.read_bytes()
         assert data.endswith(b"\n")
