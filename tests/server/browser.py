@@ -1,38 +1,22 @@
 """A headless Chromium for the page; without one the tests are skipped, or fail on request."""
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
-import pytest
+from tests.support.chromium import CHROMIUM, FLAGS, need_chromium
 
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--autoplay-policy=no-user-gesture-required",
-]
+WITH_SOUND = [*FLAGS, "--autoplay-policy=no-user-gesture-required"]
 
 
 @asynccontextmanager
 async def browsing() -> AsyncIterator[Any]:
     """A browser context; its pages collect what they complain about in ``page.complaints``."""
-    try:
-        from playwright.async_api import async_playwright
-    except ImportError:
-        problem = "playwright is not installed"
-    else:
-        problem = "" if CHROMIUM.exists() else "chromium is not installed"
-    if problem:
-        if os.environ.get("STREAMFLOW_REQUIRE_ALL") == "1":
-            pytest.fail(problem)
-        pytest.skip(problem)
+    need_chromium()
+    from playwright.async_api import async_playwright
+
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        browser = await playwright.chromium.launch(executable_path=str(CHROMIUM), args=WITH_SOUND)
         try:
             context = await browser.new_context(viewport={"width": 1200, "height": 800})
             context.set_default_timeout(30_000)
